@@ -1,0 +1,175 @@
+"""The network an architecture stands for, as plain data: one blueprint, many readers.
+
+Costs, the module builder, drawings and the papers' labels all read the same records, so a number in a table and the
+network that runs cannot disagree. What a layer is made of (its convolutions) is said once, in `parts`.
+
+Kinds of layer, and what each computes:
+
+    conv       convolution, then BN if `norm`, then `act`
+    mbconv     1x1 expand (absent when `expansion` is 1), depthwise, squeeze-excite if `se`, 1x1 project; `shortcut`
+    preconv    ReLU, convolution, BN (NAS-Bench-201's order); without `norm` the BN has no weights, the convolution a bias
+    reduce     NAS-Bench-201's residual block: two preconvs (the first strided) beside average pool and 1x1 convolution
+    avgpool, maxpool   pooling; no parameters
+    skip       passes its input on; sub-samples it when strided
+    zero       zeros of the output's shape
+    join       its inputs summed (each cut to the first `c_out` channels), averaged or concatenated, then `act` if any
+    norm       BN, then `act`
+    gap        global average pool
+    linear     fully connected with bias
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, NamedTuple
+
+
+class Layer(NamedTuple):
+    """One block of a network. Sides are in pixels (feature maps are square), widths in channels."""
+
+    name: str
+    kind: str
+    c_in: int
+    c_out: int
+    side: int
+    side_out: int
+    kernel: int = 1
+    stride: int = 1
+    expansion: float = 1  # mbconv: the paper's expansion ratio; 1 means that there is no expand convolution
+    hidden: int = 0  # mbconv: channels of the depthwise convolution
+    se: int = 0  # channels inside squeeze-excite; 0 for none
+    groups: int = 1
+    norm: bool = True
+    act: str = ""  # relu, relu6, hswish, swish; "" for none
+    shortcut: str = ""  # mbconv: "", "identity", or "project" (average pool if strided, bare 1x1 conv if widths differ)
+    inputs: tuple[str, ...] = ()  # names of the layers it reads; empty for the layer before it
+    join: str = "sum"  # how several inputs become one: sum, mean, concat
+    stage: int = 0  # 1, 2, ... for the body; 0 for stem, head and classifier
+
+    @property
+    def label(self) -> str:
+        """The papers' name for the block, such as `MB6_K7_SE`."""
+        if self.kind == "mbconv":
+            return f"MB{self.expansion:g}_K{self.kernel}" + ("_SE" if self.se else "")
+        if self.kind in ("conv", "preconv"):
+            return ("DW" if self.groups > 1 else "CONV") + f"_K{self.kernel}"
+        return self.kind.upper()
+
+
+class Part(NamedTuple):
+    """One convolution or linear map inside a layer: all that costs multiply-accumulates."""
+
+    role: str
+    c_in: int
+    c_out: int
+    kernel: int
+    side_out: int
+    groups: int = 1
+    bias: bool = False
+    norm: bool = True  # followed by a BN with weight and bias
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates for one image."""
+        return self.c_in // self.groups * self.c_out * self.kernel**2 * self.side_out**2
+
+    @property
+    def params(self) -> int:
+        """Trainable numbers, those of the BN behind it included."""
+        weight = self.c_in // self.groups * self.c_out * self.kernel**2
+        return weight + self.bias * self.c_out + 2 * self.norm * self.c_out
+
+
+def parts(layer: Layer) -> tuple[Part, ...]:
+    """The convolutions and linear maps that a layer consists of, in the order they run."""
+    a, b, k, out = layer.c_in, layer.c_out, layer.kernel, layer.side_out
+    match layer.kind:
+        case "conv":
+            return (Part("conv", a, b, k, out, layer.groups, norm=layer.norm),)
+        case "preconv":
+            return (Part("conv", a, b, k, out, layer.groups, norm=layer.norm, bias=not layer.norm),)
+        case "mbconv":
+            return tuple(_mbconv(layer))
+        case "reduce":
+            return (
+                Part("conv1", a, b, k, out),
+                Part("conv2", b, b, k, out),
+                Part("shortcut", a, b, 1, out, norm=False),
+            )
+        case "linear":
+            return (Part("linear", a, b, 1, 1, bias=True, norm=False),)
+        case "norm":
+            return (Part("norm", a, b, 0, out),)  # kernel 0: nothing but the BN
+        case "avgpool" | "maxpool" | "skip" | "zero" | "join" | "gap":
+            return ()
+        case kind:
+            raise ValueError(f"layer {layer.name!r} has the unknown kind {kind!r}")
+
+
+def _mbconv(layer: Layer) -> Iterator[Part]:
+    hidden, out = layer.hidden, layer.side_out
+    if layer.expansion != 1:
+        yield Part("expand", layer.c_in, hidden, 1, layer.side)
+    yield Part("depthwise", hidden, hidden, layer.kernel, out, groups=hidden)
+    if layer.se:
+        yield Part("squeeze", hidden, layer.se, 1, 1, bias=True, norm=False)
+        yield Part("excite", layer.se, hidden, 1, 1, bias=True, norm=False)
+    yield Part("project", hidden, layer.c_out, 1, out)
+    if layer.shortcut == "project" and layer.c_in != layer.c_out:
+        yield Part("shortcut", layer.c_in, layer.c_out, 1, out, norm=False)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """Layers in the order they run. The first reads the image, the last gives the logits."""
+
+    layers: tuple[Layer, ...]
+
+    def __iter__(self) -> Iterator[Layer]:
+        return iter(self.layers)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    @property
+    def side(self) -> int:
+        """Side of the input image in pixels."""
+        return self.layers[0].side
+
+    @property
+    def in_channels(self) -> int:
+        """Channels of the input image."""
+        return self.layers[0].c_in
+
+    @property
+    def classes(self) -> int:
+        """Number of logits."""
+        return self.layers[-1].c_out
+
+    def wiring(self) -> list[tuple[int, ...]]:
+        """For each layer the positions of the layers it reads; -1 is the image."""
+        place = {layer.name: i for i, layer in enumerate(self.layers)}
+        return [tuple(place[n] for n in layer.inputs) or (i - 1,) for i, layer in enumerate(self.layers)]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Records that hold only what differs from a layer's defaults."""
+        defaults = Layer._field_defaults
+        return [{k: v for k, v in x._asdict().items() if k not in defaults or v != defaults[k]} for x in self.layers]
+
+    @classmethod
+    def from_json(cls, records: Iterable[dict[str, Any]]) -> Blueprint:
+        """The blueprint that `to_json` wrote."""
+        return cls(tuple(Layer(**{**r, "inputs": tuple(r.get("inputs", ()))}) for r in records))
+
+
+def make_divisible(width: float, divisor: int = 8) -> int:
+    """The multiple of `divisor` nearest to `width`, but never below 90 % of it (MobileNet's rule)."""
+    rounded = max(divisor, int(width + divisor / 2) // divisor * divisor)
+    return rounded + divisor if rounded < 0.9 * width else rounded
+
+
+def halved(side: int, stride: int, spatial: str = "ceil") -> int:
+    """Side of the map behind a padded convolution; `floor` is the convention of ScaleNet's counter."""
+    return side // stride if spatial == "floor" else ceil(side / stride)

@@ -1,0 +1,100 @@
+"""What there is, by name: import strings, resolved on use, so that listing names imports nothing heavy.
+
+A space may carry parameters: `nasbench201:cells=2,channels=32,without=none+avg_pool_3x3`. A path to a `.toml` or `.py`
+file is a declared space.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from .errors import InputError, UnknownNameError
+from .space import Space
+
+SPACES = {
+    "nasbench101": "supernetic.spaces.nasbench101:NASBench101",
+    "nasbench101-chain": "supernetic.spaces.nasbench101:NASBench101Chain",
+    "nasbench201": "supernetic.spaces.nasbench201:NASBench201",
+    "macro": "supernetic.spaces.macro:Macro",
+    "scarlet-s1": "supernetic.spaces.scarlet:ScarletS1",
+    "scarlet-s2": "supernetic.spaces.scarlet:ScarletS2",
+    "attentive": "supernetic.spaces.attentive:Attentive",
+    "scalenet": "supernetic.spaces.scalenet:ScaleNet",
+    "scalenet-base": "supernetic.spaces.scalenet:ScaleNetBase",
+    "efficientnet": "supernetic.spaces.efficientnet:EfficientNet",
+    "deep-narrow": "supernetic.spaces.declared:deep_narrow",
+    "shallow-wide": "supernetic.spaces.declared:shallow_wide",
+}
+
+SEARCHERS = {
+    "random": "supernetic.searchers.random:RandomSearch",
+    "grid": "supernetic.searchers.grid:GridSearch",
+    "local": "supernetic.searchers.local:LocalSearch",
+    "evolution": "supernetic.searchers.evolution:RegularisedEvolution",
+    "spos": "supernetic.searchers.evolution:SPOSEvolution",
+    "binned": "supernetic.searchers.binned:BinnedEvolution",
+    "nsga2": "supernetic.searchers.nsga2:NSGA2",
+}
+
+TABLES = {
+    "nasbench201": "supernetic.benchmarks.nasbench201:load",
+    "macro": "supernetic.benchmarks.macro:load",
+}
+
+
+def load(kind: str, names: dict[str, str], name: str) -> Any:
+    """The object behind a catalogue entry."""
+    if name not in names:
+        raise UnknownNameError(kind, name, names)
+    module, _, attribute = names[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def space(text: str | Space) -> Space:
+    """A space by name, by name with parameters, or from the file that declares it."""
+    if isinstance(text, Space):
+        return text
+    if text.endswith((".toml", ".py")):
+        from .spaces.declared import read
+
+        return read(Path(text))
+    name, _, settings = text.partition(":")
+    make = load("space", SPACES, name)
+    return _with_settings(make, name, settings)
+
+
+def _with_settings(make: Any, name: str, settings: str) -> Space:
+    """Call `make` with `key=value,...`, each value read by the type of its field."""
+    fields = {f.name: f for f in dataclasses.fields(make)} if dataclasses.is_dataclass(make) else {}
+    hints = get_type_hints(make) if fields else {}
+    values: dict[str, Any] = {}
+    for item in filter(None, settings.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise InputError(f"space settings are key=value,..., got {item!r}")
+        if key not in fields:
+            raise UnknownNameError(f"setting of {name}", key, fields)
+        values[key] = _read(hints[key], f"{name}: {key}", value)
+    made: Space = make(**values)
+    return made
+
+
+def _read(hint: Any, what: str, value: str) -> Any:
+    if hint is bool:
+        if value.lower() not in ("true", "false"):
+            raise InputError(f"{what} must be true or false, got {value!r}")
+        return value.lower() == "true"
+    if hint in (int, float):
+        try:
+            number = hint(value)
+        except ValueError:
+            raise InputError(f"{what} must be a number, got {value!r}") from None
+        if number <= 0:
+            raise InputError(f"{what} must be positive, got {value}")
+        return number
+    if hint is str:
+        return value
+    return tuple(value.split("+"))

@@ -1,0 +1,108 @@
+"""Costs of a blueprint: multiply-accumulates, parameters, peak activation memory, and the layer table.
+
+"FLOPs" in the papers are multiply-accumulates of convolutions, linear maps and squeeze-excite for one image; BN,
+activations, pooling and additions count nothing. Parameters include BN weights and biases and the classifier's bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ..blueprint import Blueprint, Layer, parts
+
+METRICS = ("macs", "params", "peak")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one image costs; `peak` is the largest number of activations alive at once (times 4 for bytes)."""
+
+    macs: int
+    params: int
+    peak: int
+
+
+@lru_cache(maxsize=200_000)
+def layer_cost(layer: Layer) -> tuple[int, int]:
+    """(MACs, parameters) of one layer."""
+    ps = parts(layer)
+    return sum(p.macs for p in ps), sum(p.params for p in ps)
+
+
+def cost(blueprint: Blueprint) -> Cost:
+    """All costs of a network."""
+    macs, params = add_up(blueprint)
+    return Cost(macs, params, peak(blueprint))
+
+
+def add_up(layers: Iterable[Layer]) -> tuple[int, int]:
+    """(MACs, parameters) of some layers."""
+    macs = params = 0
+    for layer in layers:
+        m, p = layer_cost(layer)
+        macs += m
+        params += p
+    return macs, params
+
+
+def chain_peak(layers: Sequence[Layer]) -> int:
+    """Largest number of activations alive in layers that each read only the one before."""
+    return max((_inner_peak(layer) for layer in layers), default=0)
+
+
+def peak(blueprint: Blueprint) -> int:
+    """Largest number of activations alive at once when the layers run in order and tensors are freed when unread."""
+    wiring = blueprint.wiring()
+    last_use: dict[int, int] = {}
+    for i, sources in enumerate(wiring):
+        for s in sources:
+            last_use[s] = i
+    size = {-1: blueprint.in_channels * blueprint.side**2}
+    most, alive = 0, {-1}
+    for i, layer in enumerate(blueprint):
+        waiting = sum(size[t] for t in alive if t not in wiring[i])
+        read = sum(size[t] for t in wiring[i])
+        most = max(most, waiting + read - _in_size(layer) + _inner_peak(layer))
+        size[i] = layer.c_out * layer.side_out**2
+        alive = {t for t in (*alive, i) if last_use.get(t, len(blueprint)) > i}
+    return most
+
+
+def _in_size(layer: Layer) -> int:
+    return layer.c_in * layer.side**2
+
+
+def _inner_peak(layer: Layer) -> int:
+    """Activations alive inside one layer: a tensor and the next, and the input while a shortcut waits for it."""
+    tensors = [_in_size(layer)]
+    if layer.kind == "mbconv":
+        if layer.expansion != 1:
+            tensors.append(layer.hidden * layer.side**2)
+        tensors.append(layer.hidden * layer.side_out**2)
+    elif layer.kind == "reduce":
+        tensors.append(layer.c_out * layer.side_out**2)
+    tensors.append(layer.c_out * layer.side_out**2)
+    waits = tensors[0] if layer.shortcut or layer.kind == "reduce" else 0
+    return max(a + b + (waits if i else 0) for i, (a, b) in enumerate(zip(tensors, tensors[1:], strict=False)))
+
+
+def layer_table(blueprint: Blueprint) -> list[dict[str, Any]]:
+    """One record per layer that computes something: name, label, shapes, MACs and parameters."""
+    rows = []
+    for layer in blueprint:
+        macs, params = layer_cost(layer)
+        rows.append(
+            {
+                "name": layer.name,
+                "label": layer.label,
+                "in": [layer.c_in, layer.side, layer.side],
+                "out": [layer.c_out, layer.side_out, layer.side_out],
+                "stride": layer.stride,
+                "macs": macs,
+                "params": params,
+            }
+        )
+    return rows

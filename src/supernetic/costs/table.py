@@ -1,0 +1,127 @@
+"""Costs of many architectures at once, from the automaton's table.
+
+Every reachable (slot, state, option) of a sequential space is costed once; the cost of an architecture is then a few
+look-ups and additions. The same table counts and samples architectures at a budget (`costs.budget`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from ..blueprint import Layer
+from ..space import Arch, Archs, SequentialSpace, Space, State
+from .macs import add_up, chain_peak, cost
+
+Ints = npt.NDArray[np.int64]
+INVALID = -1
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One step of the automaton. Rows are states before it, columns its options (genes in mixed radix)."""
+
+    genes: tuple[int, ...]
+    radices: tuple[int, ...]
+    next: Ints  # state behind the step; INVALID where the option may not be taken
+    macs: Ints
+    params: Ints
+    peak: Ints
+
+    @property
+    def options(self) -> int:
+        """Number of columns."""
+        return prod(self.radices)
+
+    def option(self, archs: Archs) -> Ints:
+        """The column that each architecture takes."""
+        column = np.zeros(len(archs), dtype=np.int64)
+        for g, r in zip(self.genes, self.radices, strict=True):
+            column = column * r + archs[:, g]
+        return column
+
+    def genes_of(self, option: Ints) -> list[Ints]:
+        """The genes behind the columns, in the order of `self.genes`."""
+        values: list[Ints] = []
+        for r in reversed(self.radices):
+            option, digit = np.divmod(option, r)
+            values.append(digit)
+        return values[::-1]
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """The automaton of a space, tabulated."""
+
+    slots: tuple[Slot, ...]
+    start: dict[str, int]  # costs of the layers before the first slot
+    finish: dict[str, Ints]  # costs of the layers behind the last slot, by final state
+
+    def costs(self, archs: Archs, metric: str = "macs") -> Ints:
+        """The metric of each row of `archs`."""
+        join = np.maximum if metric == "peak" else np.add
+        total = np.full(len(archs), self.start[metric], dtype=np.int64)
+        state = np.zeros(len(archs), dtype=np.int64)
+        for slot in self.slots:
+            flat = state * slot.options + slot.option(archs)
+            total = join(total, getattr(slot, metric).ravel()[flat])
+            state = slot.next.ravel()[flat]
+        return join(total, self.finish[metric][state])
+
+
+def tabulate(space: SequentialSpace) -> CostTable:
+    """Walk the automaton breadth first over its reachable states."""
+    layers, first = space.start()
+    start = _cost_of(layers)
+    states: dict[State, int] = {first: 0}
+    slots = []
+    for i, genes in enumerate(space.slots):
+        radices = tuple(int(space.radices[g]) for g in genes)
+        combos: list[Arch] = list(product(*(range(r) for r in radices)))
+        shape = (len(states), len(combos))
+        table = {m: np.zeros(shape, dtype=np.int64) for m in ("macs", "params", "peak")}
+        following = np.full(shape, INVALID, dtype=np.int64)
+        after: dict[State, int] = {}
+        for state, row in states.items():
+            for column, combo in enumerate(combos):
+                taken = space.step(i, state, combo)
+                if taken is None:
+                    continue
+                following[row, column] = after.setdefault(taken[1], len(after))
+                for metric, value in _cost_of(taken[0]).items():
+                    table[metric][row, column] = value
+        slots.append(Slot(genes, radices, following, **table))
+        states = after
+    ends = [_cost_of(space.finish(state)) for state in states]
+    finish = {m: np.array([e[m] for e in ends], dtype=np.int64) for m in ("macs", "params", "peak")}
+    return CostTable(tuple(slots), start, finish)
+
+
+def _cost_of(layers: Sequence[Layer]) -> dict[str, int]:
+    macs, params = add_up(layers)
+    return {"macs": macs, "params": params, "peak": chain_peak(layers)}
+
+
+@lru_cache(maxsize=16)
+def table_of(space: SequentialSpace) -> CostTable:
+    """The table of a space, built once."""
+    return tabulate(space)
+
+
+def costs_of(space: Space, archs: Archs, metric: str = "macs") -> Ints:
+    """The metric of each row of `archs`, by table where the space is an automaton, else blueprint by blueprint."""
+    archs = np.atleast_2d(np.asarray(archs, dtype=np.int8))
+    if isinstance(space, SequentialSpace) and (metric != "peak" or space.is_chain):
+        return table_of(space).costs(archs, metric)
+    return np.array([_walked(space, tuple(map(int, a)), metric) for a in archs], dtype=np.int64)
+
+
+@lru_cache(maxsize=500_000)
+def _walked(space: Space, arch: Arch, metric: str) -> int:
+    return int(getattr(cost(space.blueprint(arch)), metric))

@@ -1,0 +1,130 @@
+"""Objectives and constraints over metrics: direction and limits, stated once.
+
+A metric has a full name `group/name`: `cost/macs`, `cost/params`, `cost/peak`, `latency/ms`, `valid/accuracy`,
+`valid/cross_entropy`, `table/c10_valid_200`. Files and JSON hold full names; short ones are resolved at the door.
+Accuracies are in percent everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+
+from .errors import InputError, UnknownNameError
+
+Metrics = dict[str, float]
+
+UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "ms": 1.0, "%": 1.0}
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_QUANTITY = re.compile(rf"({_NUMBER})\s*(K|M|G|ms|%)?", re.IGNORECASE)
+_LIMIT = re.compile(r"\s*([\w./-]+)\s*(<=|>=|<|>)\s*(\S+)\s*")
+_RANGE = re.compile(r"\s*([\w./-]+)\s+in\s+(\S+?)\s*\.\.\s*(\S+)\s*")
+
+
+def parse_quantity(text: str) -> float:
+    """`300M`, `1.2G`, `8ms`, `40%`, `1e6` as a number."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if not match:
+        raise InputError(f"a value is a number with an optional unit K, M, G, ms or %, got {text!r}")
+    return float(match[1]) * UNITS[(match[2] or "").lower()]
+
+
+def show_quantity(value: float) -> str:
+    """A count for people: 305.2M."""
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("K", 1e3)):
+        if isfinite(value) and abs(value) >= scale:
+            return f"{value / scale:.4g}{unit}"
+    return f"{value:g}"
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Limits of one metric; inclusive unless marked open."""
+
+    name: str
+    low: float = -inf
+    high: float = inf
+    low_open: bool = False
+    high_open: bool = False
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies within the limits; a NaN never does."""
+        above = value > self.low if self.low_open else value >= self.low
+        below = value < self.high if self.high_open else value <= self.high
+        return above and below
+
+    def __str__(self) -> str:
+        if isfinite(self.low) and isfinite(self.high) and not (self.low_open or self.high_open):
+            return f"{self.name} in {show_quantity(self.low)}..{show_quantity(self.high)}"
+        limits = []
+        if isfinite(self.low):
+            limits.append(f"{self.name}{'>' if self.low_open else '>='}{show_quantity(self.low)}")
+        if isfinite(self.high):
+            limits.append(f"{self.name}{'<' if self.high_open else '<='}{show_quantity(self.high)}")
+        return " and ".join(limits)
+
+
+def parse_where(text: str) -> Constraint:
+    """`NAME (<=|>=|<|>) VALUE` or `NAME in A..B` (inclusive)."""
+    if match := _RANGE.fullmatch(text):
+        low, high = parse_quantity(match[2]), parse_quantity(match[3])
+        if low > high:
+            raise InputError(f"--where {text!r}: the range must run from low to high, got {match[2]}..{match[3]}")
+        return Constraint(match[1], low, high)
+    if match := _LIMIT.fullmatch(text):
+        value, is_open = parse_quantity(match[3]), "=" not in match[2]
+        if match[2].startswith("<"):
+            return Constraint(match[1], high=value, high_open=is_open)
+        return Constraint(match[1], low=value, low_open=is_open)
+    raise InputError(f"--where is NAME (<=|>=|<|>) VALUE or NAME in A..B, such as 'macs<=300M'; got {text!r}")
+
+
+def combine(constraints: Iterable[Constraint]) -> dict[str, Constraint]:
+    """One constraint per metric: the intersection of all that name it."""
+    merged: dict[str, Constraint] = {}
+    for c in constraints:
+        a = merged.get(c.name, Constraint(c.name))
+        low, low_open = max((a.low, a.low_open), (c.low, c.low_open))
+        high, closed = min((a.high, not a.high_open), (c.high, not c.high_open))
+        if low > high or (low == high and (low_open or not closed)):
+            raise InputError(f"the constraints on {c.name} contradict each other: {a} and {c}")
+        merged[c.name] = Constraint(c.name, low, high, low_open, not closed)
+    return merged
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A metric and the direction that is better."""
+
+    name: str
+    maximise: bool
+
+    def __str__(self) -> str:
+        return f"{'max' if self.maximise else 'min'} {self.name}"
+
+
+def parse_objective(text: str) -> Objective:
+    """`max NAME` or `min NAME`."""
+    match = re.fullmatch(r"\s*(max|min)\s+([\w./-]+)\s*", text)
+    if not match:
+        raise InputError(f"an objective is 'max NAME' or 'min NAME', got {text!r}")
+    return Objective(match[2], match[1] == "max")
+
+
+def resolve(name: str, available: Iterable[str]) -> str:
+    """The full name of a metric given in full or by its last part."""
+    names = list(available)
+    if name in names:
+        return name
+    short: Mapping[str, list[str]] = {n.rpartition("/")[2]: [] for n in names}
+    for n in names:
+        short[n.rpartition("/")[2]].append(n)
+    short = {**short, **({"latency": ["latency/ms"]} if "latency/ms" in names else {})}
+    matches = short.get(name, [])
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InputError(f"the metric {name!r} is ambiguous: say one of {', '.join(matches)}")
+    raise UnknownNameError("metric", name, short)

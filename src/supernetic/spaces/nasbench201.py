@@ -1,0 +1,184 @@
+"""NAS-Bench-201: cells of four nodes and six edges, one operation on each edge.
+
+Paper: Dong & Yang, "NAS-Bench-201", arXiv 2001.00326; studied in "Single-path ranking correlations" (paper 002).
+Differences: node inputs are summed as in the reference code (paper 002 says averaged: `aggregate="mean"`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from ..blueprint import Blueprint, Layer, halved
+from ..errors import InputError, UnknownNameError
+from ..space import Arch, Choice, SequentialSpace
+
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # from node, to node; in the order of the published string
+
+
+@dataclass(frozen=True)
+class NASBench201(SequentialSpace):
+    """The benchmark's own network by default; paper 002's small one is `cells=2, channels=32`."""
+
+    without: tuple[str, ...] = ()  # masked operations
+    cells: int = 5  # per stage; there are three stages
+    channels: int = 16
+    side: int = 32
+    classes: int = 10
+    in_channels: int = 3
+    aggregate: str = "sum"
+    affine: bool = True
+    share_cells: bool = True  # False: one set of genes per cell, for training only
+
+    name: ClassVar[str] = "nasbench201"
+    paper: ClassVar[str] = "002"
+    is_chain: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for op in self.without:
+            if op not in OPERATIONS:
+                raise UnknownNameError("operation", op, OPERATIONS)
+        if not self.operations:
+            raise InputError("nasbench201: at least one operation must be left, got without=" + "+".join(self.without))
+
+    @cached_property
+    def operations(self) -> tuple[str, ...]:
+        """The operations that are not masked; an architecture's integers count in this list."""
+        return tuple(op for op in OPERATIONS if op not in self.without)
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """One gene per edge (and per cell, unless cells are shared)."""
+        prefixes = [""] if self.share_cells else [f"cell{c}." for c in range(3 * self.cells)]
+        return tuple(Choice(f"{p}{i}->{j}", self.operations) for p in prefixes for i, j in EDGES)
+
+    def tile(self, arch: Arch) -> Arch:
+        """A shared cell as an architecture of the space with one gene set per cell."""
+        return arch * (3 * self.cells)
+
+    # --- notation -----------------------------------------------------------------------------------------------------
+
+    def format(self, arch: Arch) -> str:
+        """`|op~0|+|op~0|op~1|+|op~0|op~1|op~2|`, cells separated by blanks."""
+        cells = []
+        for start in range(0, len(arch), len(EDGES)):
+            nodes: dict[int, str] = {}
+            for gene, (i, j) in zip(arch[start : start + len(EDGES)], EDGES, strict=True):
+                nodes[j] = nodes.get(j, "|") + f"{self.operations[gene]}~{i}|"
+            cells.append("+".join(nodes.values()))
+        return " ".join(cells)
+
+    def _parse(self, text: str) -> Arch | None:
+        genes: list[int] = []
+        for cell in text.split():
+            tokens = [t for node in cell.split("+") for t in node.split("|") if t]
+            if len(tokens) != len(EDGES) or not cell.startswith("|"):
+                return None
+            for token, (i, _) in zip(tokens, EDGES, strict=True):
+                op, _, source = token.partition("~")
+                if source != str(i):
+                    return None
+                if op not in self.operations:
+                    raise UnknownNameError("operation", op, self.operations)
+                genes.append(self.operations.index(op))
+        return tuple(genes) if genes else None
+
+    @property
+    def named(self) -> Mapping[str, Arch]:
+        """The extremes."""
+        if not self.share_cells:
+            return {}
+        short = {"nor_conv_3x3": "all-conv3x3", "none": "all-none", "skip_connect": "all-skip"}
+        return {n: (self.operations.index(op),) * 6 for op, n in short.items() if op in self.operations}
+
+    # --- the network --------------------------------------------------------------------------------------------------
+
+    def _cells(self) -> Iterator[tuple[int, int, int]]:
+        """(number, channels, side) of each cell."""
+        side = self.side
+        for stage in range(3):
+            for c in range(self.cells):
+                yield stage * self.cells + c, self.channels << stage, side
+            side = halved(side, 2)
+
+    def start(self) -> tuple[Sequence[Layer], None]:
+        """Stem, reductions and head: what does not depend on the architecture."""
+        return self._skeleton(), None
+
+    def step(self, i: int, state: None, genes: Arch) -> tuple[Sequence[Layer], None]:
+        """One edge, in every cell that shares it."""
+        cell, edge = divmod(i, len(EDGES))
+        cells = self._cells() if self.share_cells else (c for c in self._cells() if c[0] == cell)
+        return [self._edge(*c, edge, self.operations[genes[0]]) for c in cells], None
+
+    def finish(self, state: None) -> Sequence[Layer]:
+        """Nothing: the head is among the fixed layers."""
+        return ()
+
+    def blueprint(self, arch: Arch) -> Blueprint:
+        """Stem, stages of cells with a residual reduction between them, BN, pooling, classifier."""
+        arch = arch if not self.share_cells else self.tile(arch)
+        edges = {layer.name: layer for layer in self._skeleton()}
+        for cell, channels, side in self._cells():
+            for e in range(len(EDGES)):
+                op = self.operations[arch[cell * len(EDGES) + e]]
+                layer = self._edge(cell, channels, side, e, op)
+                edges[layer.name] = layer
+        return Blueprint(tuple(edges[name] for name in self._order()))
+
+    def _order(self) -> Iterator[str]:
+        yield "stem"
+        for cell, _, _ in self._cells():
+            if cell and cell % self.cells == 0:
+                yield f"reduce{cell // self.cells}"
+            for node in (1, 2, 3):
+                yield from (f"cell{cell}.{i}to{j}" for i, j in EDGES if j == node)
+                yield f"cell{cell}.node{node}"
+        yield from ("head.norm", "head.pool", "classifier")
+
+    def _input(self, cell: int) -> str:
+        """The layer that feeds a cell."""
+        if cell and cell % self.cells == 0:
+            return f"reduce{cell // self.cells}"
+        return f"cell{cell - 1}.node3" if cell else "stem"
+
+    def _edge(self, cell: int, channels: int, side: int, edge: int, op: str) -> Layer:
+        i, j = EDGES[edge]
+        source = f"cell{cell}.node{i}" if i else self._input(cell)
+        kind, kernel = {
+            "none": ("zero", 1),
+            "skip_connect": ("skip", 1),
+            "nor_conv_1x1": ("preconv", 1),
+            "nor_conv_3x3": ("preconv", 3),
+            "avg_pool_3x3": ("avgpool", 3),
+        }[op]
+        return Layer(
+            f"cell{cell}.{i}to{j}", kind, channels, channels, side, side, kernel,
+            norm=self.affine, inputs=(source,), stage=cell // self.cells + 1,
+        )  # fmt: skip
+
+    def _skeleton(self) -> list[Layer]:
+        stem = Layer("stem", "conv", self.in_channels, self.channels, self.side, self.side, 3)
+        layers, last = [stem], stem
+        for cell, channels, side in self._cells():
+            stage = cell // self.cells + 1
+            if cell and cell % self.cells == 0:
+                name, source = f"reduce{stage - 1}", f"cell{cell - 1}.node3"
+                layers.append(Layer(name, "reduce", last.c_out, channels, last.side_out, side, 3, 2, inputs=(source,)))
+            for node in (1, 2, 3):
+                inputs = tuple(f"cell{cell}.{i}to{j}" for i, j in EDGES if j == node)
+                last = Layer(
+                    f"cell{cell}.node{node}", "join", channels, channels, side, side,
+                    inputs=inputs, join=self.aggregate, stage=stage,
+                )  # fmt: skip
+                layers.append(last)
+        c, side = last.c_out, last.side
+        return [
+            *layers,
+            Layer("head.norm", "norm", c, c, side, side, act="relu"),
+            Layer("head.pool", "gap", c, c, side, 1),
+            Layer("classifier", "linear", c, self.classes, 1, 1),
+        ]
