@@ -97,4 +97,5 @@ def _read(hint: Any, what: str, value: str) -> Any:
         return number
     if hint is str:
         return value
-    return tuple(value.split("+"))
+    items = value.split("+")
+    return tuple(items if hint == tuple[str, ...] else (_read(int, what, v) for v in items))

@@ -62,6 +62,11 @@ class Space(ABC):
         """Architectures that have a name in the papers."""
         return {}
 
+    @property
+    def upscaled(self) -> Mapping[str, tuple[str, str]]:
+        """Names of larger siblings: (named architecture, scaling), read by `strategy.parse_scaling`."""
+        return {}
+
     def canonical(self, arch: Arch) -> Arch:
         """The representative of all encodings of the same network."""
         return arch
