@@ -1,0 +1,209 @@
+"""The scaling rules: a network made deeper, wider and finer, as a transformation of its blueprint.
+
+Paper: "ScaleNet" (paper 003), equations 14-16; Tan & Le, "EfficientNet", arXiv 1905.11946; SCARLET-NAS (paper 004),
+Table 3. The three scale differently:
+
+    rule           blocks of a stage                    widths                    last convolution
+    scalenet       ceil(n d), copies of the last one    ceil(c w)                 as it was
+    efficientnet   ceil(n d), copies of the last one    nearest multiple of 8     scaled like the others
+    repeat         each one ceil(d) times               nearest multiple of 8     scaled like the others
+
+A copy keeps the width and has stride 1. A hidden width is the scaled input width times the expansion ratio.
+Differences: ScaleNet's forward pass scales the hidden width itself; the two differ by less than 2 %.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from math import ceil, isfinite, nan
+
+from .blueprint import Blueprint, Layer, halved, make_divisible
+from .errors import InputError, UnknownNameError
+
+RULES = ("scalenet", "efficientnet", "repeat")
+SPATIAL = ("ceil", "floor")
+LARGEST = 16  # of a factor
+CHAIN = ("conv", "mbconv", "skip", "avgpool", "maxpool", "gap", "linear")
+
+Squeeze = Callable[[Layer, int, int], int]  # (unscaled layer, input width, hidden width) -> channels inside its SE
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How far to scale, and by which rule."""
+
+    depth: float = 1.0
+    width: float = 1.0
+    resolution: int | float | None = None  # an int is a side in pixels, a float a factor
+    rule: str = "scalenet"
+    spatial: str = "ceil"  # side of the map behind a strided convolution; `floor` is ScaleNet's own count
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise UnknownNameError("scaling rule", self.rule, RULES)
+        if self.spatial not in SPATIAL:
+            raise UnknownNameError("spatial convention", self.spatial, SPATIAL)
+        if not 1 <= self.depth <= LARGEST:
+            raise InputError(f"scaling: depth must lie in 1..{LARGEST}, got {self.depth:g}")
+        if not 0 < self.width <= LARGEST:
+            raise InputError(f"scaling: width must be positive and at most {LARGEST}, got {self.width:g}")
+        r = self.resolution
+        if isinstance(r, float) and not 0 < r <= LARGEST:
+            raise InputError(f"scaling: a resolution factor must be positive and at most {LARGEST}, got {r:g}")
+        if isinstance(r, int) and not 1 <= r <= 10_000:
+            raise InputError(f"scaling: a resolution in pixels must lie in 1..10000, got {r}")
+
+    def channels(self, width: int) -> int:
+        """A width of the base network, scaled."""
+        if self.width == 1:
+            return width
+        return ceil_of(width * self.width) if self.rule == "scalenet" else make_divisible(width * self.width)
+
+    def pixels(self, side: int) -> int:
+        """The image side of the base network, scaled."""
+        if self.resolution is None:
+            return side
+        return self.resolution if isinstance(self.resolution, int) else ceil_of(side * self.resolution)
+
+    def repeats(self, blocks: int) -> tuple[int, ...]:
+        """How often each of the blocks of one stage appears."""
+        if self.rule == "repeat":
+            return (ceil_of(self.depth),) * blocks
+        return (1,) * (blocks - 1) + (1 + ceil_of(blocks * self.depth) - blocks,)
+
+    def feed(
+        self, state: tuple[int, int], layer: Layer, repeats: int, squeeze: Squeeze
+    ) -> tuple[list[Layer], tuple[int, int]]:
+        """One layer of the base network, scaled and repeated, behind a map of `state` = (channels, side)."""
+        channels, side = state
+        scaled = []
+        for copy in range(repeats):
+            new = self._fit(_copy(layer, copy, squeeze) if copy else layer, channels, side, squeeze)
+            scaled.append(new)
+            channels, side = new.c_out, new.side_out
+        return scaled, (channels, side)
+
+    def _fit(self, layer: Layer, c_in: int, side: int, squeeze: Squeeze) -> Layer:
+        if layer.kind in ("skip", "avgpool", "maxpool", "gap"):
+            c_out = c_in
+        elif layer.kind == "linear" or (self.rule == "scalenet" and layer.name.startswith("head")):
+            c_out = layer.c_out
+        else:
+            c_out = self.channels(layer.c_out)
+        out = 1 if layer.kind in ("gap", "linear") else halved(side, layer.stride, self.spatial)
+        ends = {"c_in": c_in, "c_out": c_out, "side": side, "side_out": out}
+        if layer.kind != "mbconv":
+            return layer._replace(**ends, groups=c_in if layer.groups > 1 else 1)
+        hidden = c_in if layer.expansion == 1 else round(self.channels(_nominal(layer)) * layer.expansion)
+        otherwise = "project" if layer.shortcut == "project" else ""
+        return layer._replace(
+            **ends,
+            hidden=hidden,
+            se=squeeze(layer, c_in, hidden) if layer.se else 0,
+            shortcut="identity" if layer.stride == 1 and c_in == c_out else otherwise,
+        )
+
+
+def parse_scaling(text: str) -> Scaling:
+    """`depth=2.0,width=1.4,resolution=380px,rule=repeat`; a resolution without `px` is a factor."""
+    values: dict[str, float | str] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise InputError(f"a scaling is key=value,..., got {item!r}")
+        known = [f.name for f in fields(Scaling)]
+        if key not in known:
+            raise UnknownNameError("key of a scaling", key, known)
+        values[key] = value if key in ("rule", "spatial") else _number(key, value)
+    return Scaling(**values)  # type: ignore[arg-type]
+
+
+def _number(key: str, text: str) -> float:
+    pixels = key == "resolution" and text.endswith("px")
+    try:
+        number = int(text.removesuffix("px")) if pixels else float(text)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        unit = " or a whole number of pixels such as 380px" if key == "resolution" else ""
+        raise InputError(f"scaling: {key} must be a number{unit}, got {text!r}")
+    return number
+
+
+def scale(blueprint: Blueprint, scaling: Scaling) -> Blueprint:
+    """The scaled network. Only chains of blocks can be scaled: copies have no place in a cell."""
+    for layer in blueprint:
+        if layer.kind not in CHAIN or layer.inputs or layer.groups not in (1, layer.c_in):
+            raise InputError(f"only chains of blocks can be scaled: layer {layer.name} ({layer.label}) is not one")
+    squeeze = squeeze_of(blueprint)
+    blocks = Counter(layer.stage for layer in blueprint if _is_block(layer))
+    waiting = {stage: iter(scaling.repeats(n)) for stage, n in blocks.items()}
+    state = (blueprint.in_channels, scaling.pixels(blueprint.side))
+    layers: list[Layer] = []
+    for layer in blueprint:
+        repeats = next(waiting[layer.stage]) if _is_block(layer) else 1
+        scaled, state = scaling.feed(state, layer, repeats, squeeze)
+        layers += scaled
+    return Blueprint(tuple(layers))
+
+
+def _is_block(layer: Layer) -> bool:
+    """What depth counts: layers of the body that compute something."""
+    return layer.stage > 0 and layer.kind in ("mbconv", "conv")
+
+
+def _copy(layer: Layer, number: int, squeeze: Squeeze) -> Layer:
+    """A further copy of a block, before it is scaled: it keeps side and width."""
+    hidden = round(layer.c_out * layer.expansion) if layer.kind == "mbconv" else 0
+    return layer._replace(
+        name=f"{layer.name}.{number}",
+        c_in=layer.c_out,
+        stride=1,
+        hidden=hidden,
+        se=squeeze(layer, layer.c_out, hidden) if layer.se else 0,
+    )
+
+
+def _nominal(layer: Layer) -> int:
+    """The width that the hidden width is a multiple of: the input's, unless skipped layers have narrowed that."""
+    exact = round(layer.c_in * layer.expansion) == layer.hidden
+    return layer.c_in if exact else round(layer.hidden / layer.expansion)
+
+
+# --- squeeze-excite ----------------------------------------------------------------------------------------------------
+
+
+def by_hidden(layer: Layer, c_in: int, hidden: int) -> int:
+    """A quarter of the hidden width (SCARLET, ScaleNet)."""
+    return max(1, hidden // 4)
+
+
+def by_input(layer: Layer, c_in: int, hidden: int) -> int:
+    """A quarter of the block's input width (EfficientNet)."""
+    return max(1, c_in // 4)
+
+
+def by_hidden_8(layer: Layer, c_in: int, hidden: int) -> int:
+    """A quarter of the hidden width in multiples of 8 (AttentiveNAS)."""
+    return make_divisible(hidden // 4)
+
+
+def in_proportion(layer: Layer, c_in: int, hidden: int) -> int:
+    """The share of the hidden width that it has in the base network."""
+    return max(1, round(hidden * layer.se / layer.hidden))
+
+
+def squeeze_of(blueprint: Blueprint) -> Squeeze:
+    """The rule that explains every squeeze-excite of a network."""
+    layers = [layer for layer in blueprint if layer.se]
+    for rule in (by_hidden, by_input, by_hidden_8):
+        if all(rule(layer, layer.c_in, layer.hidden) == layer.se for layer in layers):
+            return rule
+    return in_proportion
+
+
+def ceil_of(x: float) -> int:
+    """The ceiling, safe against the noise of a product such as 25 * 1.12."""
+    return ceil(x - 1e-9)
