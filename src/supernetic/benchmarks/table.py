@@ -1,0 +1,205 @@
+"""A benchmark table: architectures of a space, and what was measured for each.
+
+Every column says its data set, split, schedule and seed. One that holds test data knows it (`is_test`), so that searches can
+refuse it and validation is never read as test.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError, TableError, UnknownNameError
+from ..space import Arch, Archs, Space
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+ABSENT = -1  # row of an architecture that the table does not hold
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number per architecture, NaN where there is none, and where it comes from."""
+
+    values: Floats
+    dataset: str = ""
+    split: str = ""  # train, valid, test, or valid+test; "" if the number has nothing to do with one
+    epochs: int | None = None  # length of the training schedule
+    seed: str = ""  # "mean", the number of a seed, or "one" where that number was not published
+    unit: str = ""  # "%", "ms", "s", ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _locked(np.asarray(self.values, dtype=np.float64)))
+
+    @property
+    def is_test(self) -> bool:
+        """Whether test data went into it, so that a search must not look at it."""
+        return "test" in self.split
+
+    def __str__(self) -> str:
+        schedule = "" if self.epochs is None else f"{self.epochs} epochs"
+        seed = {"": "", "mean": "mean of seeds", "one": "one seed"}.get(self.seed, f"seed {self.seed}")
+        return ", ".join(filter(None, (self.dataset, self.split, schedule, seed, self.unit)))
+
+
+def canonical(space: Space, arch: Arch) -> Hashable:
+    """The rule by which most tables tell networks apart: the space's own."""
+    return space.canonical(arch)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows are architectures (no two alike), columns are measurements."""
+
+    space: Space
+    archs: Archs
+    columns: Mapping[str, Column]
+    same: Callable[[Any, Arch], Hashable] = canonical  # equal answers: two encodings of one network
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "archs", _locked(np.asarray(self.archs, dtype=np.int8)))
+        if self.archs.ndim != 2 or self.archs.shape[1] != len(self.space.choices):
+            raise TableError(
+                f"a table of {self.space.name} has {len(self.space.choices)} genes in a row, got {self.archs.shape}"
+            )
+        for name, column in self.columns.items():
+            if column.values.shape != (len(self),):
+                raise TableError(f"column {name!r} must have {len(self)} values, got {column.values.shape}")
+        keys = self._index[0]
+        twice = np.flatnonzero(keys[1:] == keys[:-1])
+        if len(twice):
+            arch = self.space.format(self._arch(self._index[1][twice[0]]))
+            raise TableError(f"a table holds each architecture once, got {arch} more often")
+
+    def __len__(self) -> int:
+        return len(self.archs)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.columns:
+            raise UnknownNameError("column", name, self.columns)
+        return self.columns[name]
+
+    def __contains__(self, arch: Arch) -> bool:
+        return bool(self.find(np.array([arch], dtype=np.int8))[0] != ABSENT)
+
+    def _arch(self, row: int | np.intp) -> Arch:
+        return tuple(int(g) for g in self.archs[row])
+
+    # --- look-up ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> tuple[npt.NDArray[np.bytes_], Ints]:
+        """Keys in ascending order and the row of each."""
+        keys = _keys(self.archs)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    def find(self, archs: Archs) -> Ints:
+        """The row of each architecture, `ABSENT` where the table does not hold it."""
+        archs = np.atleast_2d(np.asarray(archs, dtype=np.int8))
+        if archs.shape[1] != self.archs.shape[1]:
+            raise TableError(
+                f"an architecture of {self.space.name} has {self.archs.shape[1]} integers, got {archs.shape[1]}"
+            )
+        keys, order = self._index
+        if not len(self):
+            return np.full(len(archs), ABSENT, dtype=np.int64)
+        wanted = _keys(archs)
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[place] == wanted, order[place], ABSENT)
+
+    def rows(self, archs: Archs) -> Ints:
+        """The row of each architecture; a `TableError` names the first one that the table does not hold."""
+        found = self.find(archs)
+        absent = np.flatnonzero(found == ABSENT)
+        if len(absent):
+            arch = tuple(int(g) for g in np.atleast_2d(archs)[absent[0]])
+            text = self.space.format(self.space.check(arch))
+            raise TableError(f"the table of {self.space.name} holds {len(self)} architectures, but not {text}")
+        return found
+
+    def lookup(self, archs: Archs, column: str) -> Floats:
+        """A column's value for each architecture."""
+        return self[column].values[self.rows(archs)]
+
+    # --- smaller tables -----------------------------------------------------------------------------------------------
+
+    def take(self, rows: Ints) -> Table:
+        """Some rows, in the order given."""
+        columns = {n: dataclasses.replace(c, values=c.values[rows]) for n, c in self.columns.items()}
+        return dataclasses.replace(self, archs=self.archs[rows], columns=columns)
+
+    def restrict(self, without: Sequence[str]) -> Table:
+        """The rows that use none of the masked operations, encoded in the space without them."""
+        space: Any = self.space
+        if not without:
+            return self
+        if not hasattr(space, "without"):
+            raise InputError(f"{space.name} has no operations to mask, got without={'+'.join(without)}")
+        masked = dataclasses.replace(space, without=(*space.without, *without))
+        new_gene = np.full((len(space.choices), int(space.radices.max())), ABSENT, dtype=np.int8)
+        for i, (old, new) in enumerate(zip(space.choices, masked.choices, strict=True)):
+            for gene, option in enumerate(old.options):
+                if option in new.options:
+                    new_gene[i, gene] = new.options.index(option)
+        archs = new_gene[np.arange(self.archs.shape[1]), self.archs]
+        kept = np.flatnonzero((archs != ABSENT).all(axis=1))
+        columns = self.take(kept).columns
+        return dataclasses.replace(self, space=masked, archs=archs[kept], columns=columns)
+
+    # --- encodings of the same network --------------------------------------------------------------------------------
+
+    @property
+    def counts_networks(self) -> bool:
+        """Whether the space itself says which encodings coincide: then rankings count networks, not encodings."""
+        return type(self.space).canonical is not Space.canonical
+
+    def networks(self) -> Ints:
+        """For each row the number of its network, counted in the order in which they first appear."""
+        numbers: dict[Hashable, int] = {}
+        return np.array([numbers.setdefault(self.same(self.space, a), len(numbers)) for a in self], dtype=np.int64)
+
+    def __iter__(self) -> Iterator[Arch]:
+        return (tuple(a) for a in self.archs.tolist())
+
+    def unique(self) -> Table:
+        """One row per network: its canonical encoding (or the first of the table), values averaged over encodings."""
+        group = self.networks()
+        first = np.unique(group, return_index=True)[1]
+        archs = np.array([self.space.canonical(self._arch(r)) for r in first], dtype=np.int8)
+        columns = {n: dataclasses.replace(c, values=group_mean(c.values, group)) for n, c in self.columns.items()}
+        return dataclasses.replace(self, archs=archs.reshape(len(first), -1), columns=columns)
+
+
+def _locked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that cannot be written: tables are shared."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _keys(archs: Archs) -> npt.NDArray[np.bytes_]:
+    """A sortable key per row. Bytes rather than a mixed-radix number: 13^19 does not fit 64 bits."""
+    archs = np.ascontiguousarray(archs, dtype=np.int8)
+    return archs.view(f"S{archs.shape[1]}").ravel()
+
+
+def group_mean(values: Floats, group: Ints) -> Floats:
+    """The mean of each group's finite values; NaN where it has none."""
+    finite = np.isfinite(values)
+    count = np.bincount(group, weights=finite)
+    total = np.bincount(group, weights=np.where(finite, values, 0.0))
+    mean = np.full(len(count), np.nan)
+    np.divide(total, count, out=mean, where=count > 0)
+    # a mean of equal numbers must be that number, or ties would be lost to rounding
+    low = np.full(len(count), np.inf)
+    np.minimum.at(low, group[finite], values[finite])
+    high = np.full(len(count), -np.inf)
+    np.maximum.at(high, group[finite], values[finite])
+    return np.where(low == high, low, mean)
