@@ -1,7 +1,7 @@
 """A benchmark table: architectures of a space, and what was measured for each.
 
-Every column says its data set, split, schedule and seed. One that holds test data knows it (`is_test`), so that searches can
-refuse it and validation is never read as test.
+Every column says its data set, split, schedule and seed. One that holds test data knows it (`is_test`), so that
+searches can refuse it and validation is never read as test.
 """
 
 from __future__ import annotations

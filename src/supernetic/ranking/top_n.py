@@ -1,0 +1,98 @@
+"""The top-N protocol: how well a score orders the benchmark's best networks, and what those are made of.
+
+Paper: "Single-path ranking correlations" (002), sections 3.3 and 3.4, Fig. 3.
+Differences: the random set is reported beside the series and does not enter tau_a. The caption of Fig. 3 divides an
+operation's occurrences by the number of operations (5) although a cell has 6 edges; both shares are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, nan
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..space import Archs
+from .correlation import Interval, count_pairs, tau
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SIZES = (10, 25, 50, 150, 250, 500)
+RANDOM = 1000
+
+
+@dataclass(frozen=True)
+class Group:
+    """How a score orders some of the networks."""
+
+    n: int
+    tau: float  # paper 002's
+    interval: Interval
+    mean_score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """A record."""
+        return {"n": self.n, "tau": self.tau, "interval": list(self.interval), "mean_score": self.mean_score}
+
+
+def best_first(truth: Floats) -> Ints:
+    """Row numbers by falling truth; of equal values the later row comes first."""
+    return np.argsort(truth, kind="stable")[::-1]
+
+
+def group(score: Floats, truth: Floats, rows: Ints) -> Group:
+    """The score's order among `rows`."""
+    pairs = count_pairs(score[rows], truth[rows])
+    mean = float(score[rows].mean()) if len(rows) else nan
+    return Group(len(rows), pairs.tau(), pairs.interval(), mean)
+
+
+def top_groups(score: Floats, truth: Floats, sizes: Sequence[int] = SIZES) -> list[Group]:
+    """The N truly best networks, for each N; sizes beyond the number of networks are cut to it."""
+    order = best_first(truth)
+    return [group(score, truth, order[:n]) for n in sorted({min(n, len(truth)) for n in sizes})]
+
+
+def top_share(score: Floats, truth: Floats, share: float) -> Group:
+    """The truly best part of the networks, rounded up."""
+    return group(score, truth, best_first(truth)[: ceil(len(truth) * share)])
+
+
+def random_group(score: Floats, truth: Floats, rng: np.random.Generator, size: int = RANDOM) -> Group:
+    """Networks drawn without regard to the truth: all of them where there are no more than `size`."""
+    return group(score, truth, rng.permutation(len(truth))[:size])
+
+
+def tau_a(groups: Sequence[Group]) -> float:
+    """Paper 002's tau of the mean score over N; -1 is ideal, for then the best networks score highest."""
+    return tau([g.n for g in groups], [g.mean_score for g in groups])
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What some networks are made of. Shares divide an operation's occurrences by networks times ..."""
+
+    n: int
+    usage: dict[str, float]  # fraction of the networks that contain the operation
+    share: dict[str, float]  # ... choices per network (6 edges), so that shares add up to 1
+    share_by_operations: dict[str, float]  # ... available operations, as in the caption of Fig. 3 (5 unless masked)
+
+    def to_json(self) -> dict[str, Any]:
+        """A record."""
+        return {"n": self.n, "usage": self.usage, "share": self.share, "share_by_operations": self.share_by_operations}
+
+
+def usage(archs: Archs, operations: Sequence[str]) -> Usage:
+    """Count the operations of networks whose choices all have the same options."""
+    n, choices = archs.shape
+    hits = {op: archs == gene for gene, op in enumerate(operations)}
+    return Usage(
+        n,
+        {op: float(h.any(axis=1).mean()) for op, h in hits.items()},
+        {op: float(h.sum() / (n * choices)) for op, h in hits.items()},
+        {op: float(h.sum() / (n * len(operations))) for op, h in hits.items()},
+    )
