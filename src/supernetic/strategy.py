@@ -93,15 +93,15 @@ class Scaling:
         else:
             c_out = self.channels(layer.c_out)
         out = 1 if layer.kind in ("gap", "linear") else halved(side, layer.stride, self.spatial)
-        ends = {"c_in": c_in, "c_out": c_out, "side": side, "side_out": out}
+        groups = c_in if layer.groups > 1 else 1
+        layer, base = layer._replace(c_in=c_in, c_out=c_out, side=side, side_out=out, groups=groups), layer
         if layer.kind != "mbconv":
-            return layer._replace(**ends, groups=c_in if layer.groups > 1 else 1)
-        hidden = c_in if layer.expansion == 1 else round(self.channels(_nominal(layer)) * layer.expansion)
+            return layer
+        hidden = c_in if layer.expansion == 1 else round(self.channels(_nominal(base)) * layer.expansion)
         otherwise = "project" if layer.shortcut == "project" else ""
         return layer._replace(
-            **ends,
             hidden=hidden,
-            se=squeeze(layer, c_in, hidden) if layer.se else 0,
+            se=squeeze(base, c_in, hidden) if layer.se else 0,
             shortcut="identity" if layer.stride == 1 and c_in == c_out else otherwise,
         )
 
@@ -138,18 +138,18 @@ def scale(blueprint: Blueprint, scaling: Scaling) -> Blueprint:
         if layer.kind not in CHAIN or layer.inputs or layer.groups not in (1, layer.c_in):
             raise InputError(f"only chains of blocks can be scaled: layer {layer.name} ({layer.label}) is not one")
     squeeze = squeeze_of(blueprint)
-    blocks = Counter(layer.stage for layer in blueprint if _is_block(layer))
+    blocks = Counter(layer.stage for layer in blueprint if is_block(layer))
     waiting = {stage: iter(scaling.repeats(n)) for stage, n in blocks.items()}
     state = (blueprint.in_channels, scaling.pixels(blueprint.side))
     layers: list[Layer] = []
     for layer in blueprint:
-        repeats = next(waiting[layer.stage]) if _is_block(layer) else 1
+        repeats = next(waiting[layer.stage]) if is_block(layer) else 1
         scaled, state = scaling.feed(state, layer, repeats, squeeze)
         layers += scaled
     return Blueprint(tuple(layers))
 
 
-def _is_block(layer: Layer) -> bool:
+def is_block(layer: Layer) -> bool:
     """What depth counts: layers of the body that compute something."""
     return layer.stage > 0 and layer.kind in ("mbconv", "conv")
 
@@ -172,7 +172,7 @@ def _nominal(layer: Layer) -> int:
     return layer.c_in if exact else round(layer.hidden / layer.expansion)
 
 
-# --- squeeze-excite ----------------------------------------------------------------------------------------------------
+# --- squeeze-excite ---------------------------------------------------------------------------------------------------
 
 
 def by_hidden(layer: Layer, c_in: int, hidden: int) -> int:
@@ -196,7 +196,7 @@ def in_proportion(layer: Layer, c_in: int, hidden: int) -> int:
 
 
 def squeeze_of(blueprint: Blueprint) -> Squeeze:
-    """The rule that explains every squeeze-excite of a network."""
+    """The first rule that explains every squeeze-excite of a network."""
     layers = [layer for layer in blueprint if layer.se]
     for rule in (by_hidden, by_input, by_hidden_8):
         if all(rule(layer, layer.c_in, layer.hidden) == layer.se for layer in layers):

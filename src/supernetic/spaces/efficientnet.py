@@ -91,37 +91,21 @@ class EfficientNet(SequentialSpace):
         return ()
 
     def _b0(self) -> Blueprint:
-        side = halved(self.side, 2, self.spatial)
-        layers = [Layer("stem", "conv", self.in_channels, STEM, self.side, side, 3, 2, act="swish")]
-        c_in = STEM
+        c_in, side = STEM, halved(self.side, 2, self.spatial)
+        layers = [Layer("stem", "conv", self.in_channels, c_in, self.side, side, 3, 2, act="swish")]
         for stage, (e, k, first_stride, c, n) in enumerate(B0, 1):
             for block in range(n):
                 stride = 1 if block else first_stride
                 out = halved(side, stride, self.spatial)
-                layers.append(
-                    Layer(
-                        f"stage{stage}.{block}",
-                        "mbconv",
-                        c_in,
-                        c,
-                        side,
-                        out,
-                        k,
-                        stride,
-                        e,
-                        c_in * e,
-                        se=c_in // 4,
-                        act="swish",
-                        shortcut="identity" if stride == 1 and c_in == c else "",
-                        stage=stage,
-                    )  # fmt: skip
-                )
+                layer = Layer(
+                    f"stage{stage}.{block}", "mbconv", c_in, c, side, out, k, stride, e, c_in * e, se=c_in // 4,
+                    act="swish", shortcut="identity" if stride == 1 and c_in == c else "", stage=stage,
+                )  # fmt: skip
+                layers.append(layer)
                 c_in, side = c, out
-        return Blueprint(
-            (
-                *layers,
-                Layer("head.conv", "conv", c_in, HEAD, side, side, act="swish"),
-                Layer("head.pool", "gap", HEAD, HEAD, side, 1),
-                Layer("classifier", "linear", HEAD, self.classes, 1, 1),
-            )
-        )
+        layers += [
+            Layer("head.conv", "conv", c_in, HEAD, side, side, act="swish"),
+            Layer("head.pool", "gap", HEAD, HEAD, side, 1),
+            Layer("classifier", "linear", HEAD, self.classes, 1, 1),
+        ]
+        return Blueprint(tuple(layers))

@@ -1,0 +1,356 @@
+"""ScaleNet: a base network chosen jointly with the strategy that scales it.
+
+Paper: "ScaleNet" (paper 003), Tables 1 and 2, equations 14-16.
+Differences: resolutions are the released code's pixels, because Table 3 cannot be had from Table 2's factors. The
+released configuration is narrower than Table 1 (`released=True`: expansion 6, always squeeze-excite).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar
+
+from ..blueprint import Blueprint, Layer, halved
+from ..errors import ArchError, UnknownNameError
+from ..space import Arch, Choice, SequentialSpace, Space
+from ..strategy import SPATIAL, Scaling, by_hidden, ceil_of, is_block, scale
+
+WIDTHS = (32, 16, 32, 40, 80, 96, 192, 320)  # of the stem and the seven stages
+STRIDES = (2, 1, 2, 2, 2, 1, 2, 1)
+DEPTHS = (0, 1, 4, 4, 4, 4, 4, 1)  # most blocks; a stage that may have several has a depth gene
+HEAD, SIDE = 1280, 224
+KERNELS = (3, 5, 7)
+
+# Table 2; depth and width share their factors.
+FACTORS = (
+    (1.0,),
+    (1.04, 1.08, 1.12, 1.16),
+    (1.20, 1.24, 1.28, 1.32, 1.36),
+    (1.40, 1.44, 1.48, 1.52, 1.56, 1.60, 1.64),
+)
+PIXELS = ((224,), (224, 240, 256), (272, 288, 304), (320, 336, 354))
+GENES = 4  # stage, depth, width, resolution
+
+
+@dataclass(frozen=True)
+class ScaleNetBase(SequentialSpace):
+    """Seven stages; the middle five have a depth gene, then a gene per block (0 where the depth leaves it out)."""
+
+    side: int = SIDE
+    classes: int = 1000
+    in_channels: int = 3
+    width: float = 1.0  # multiplies the channels of stem and stages, not the head's; .5 on ImageNet-100
+    released: bool = False
+    spatial: str = "ceil"
+
+    name: ClassVar[str] = "scalenet-base"
+    paper: ClassVar[str] = "003"
+
+    def __post_init__(self) -> None:
+        if self.spatial not in SPATIAL:
+            raise UnknownNameError("spatial convention", self.spatial, SPATIAL)
+
+    # --- encoding -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[int, int, bool], ...]:
+        """(expansion, kernel, squeeze-excite) by option, for stages 2 to 7."""
+        return tuple(product((6,) if self.released else (3, 6), KERNELS, (True,) if self.released else (False, True)))
+
+    @cached_property
+    def _first_blocks(self) -> tuple[tuple[int, int, bool], ...]:
+        """The same for stage 1, which does not expand."""
+        return tuple((1, k, se) for e, k, se in self._blocks if e == 6)
+
+    def _options(self, stage: int) -> tuple[tuple[int, int, bool], ...]:
+        return self._first_blocks if stage == 1 else self._blocks
+
+    def _labels(self, stage: int) -> tuple[str, ...]:
+        return tuple(f"MB{e}_K{k}" + "_SE" * se for e, k, se in self._options(stage))
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """(stage, block) that each gene is about; block -1 is the depth of the stage."""
+        return tuple((s, b) for s in range(1, 8) for b in range(-1 if DEPTHS[s] > 1 else 0, DEPTHS[s]))
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """27 genes."""
+        choices: list[Choice] = []
+        for stage, block in self.places:
+            if block < 0:
+                depth = len(choices)
+                choices.append(Choice(f"stage{stage}.depth", tuple(range(1, DEPTHS[stage] + 1))))
+                continue
+            labels = self._labels(stage)
+            allowed = tuple(len(labels) if block < n else 1 for n in range(1, DEPTHS[stage] + 1)) if block else ()
+            choices.append(Choice(f"stage{stage}.{block}", labels, depth if block else -1, allowed))
+        return tuple(choices)
+
+    def format(self, arch: Arch) -> str:
+        """`MB1_K3 | MB6_K5_SE MB3_K3 | ...`: the blocks of the seven stages."""
+        stages: dict[int, list[str]] = {}
+        depth = 1
+        for (stage, block), gene in zip(self.places, arch, strict=True):
+            if block < 0:
+                depth = gene + 1
+            elif block == 0 or block < depth:
+                stages.setdefault(stage, []).append(self._labels(stage)[gene])
+        return " | ".join(" ".join(blocks) for blocks in stages.values())
+
+    def _parse(self, text: str) -> Arch | None:
+        stages = text.split("|")
+        if len(stages) != 7:
+            return None
+        genes: list[int] = []
+        for stage, words in enumerate((s.split() for s in stages), 1):
+            labels = self._labels(stage)
+            if not 1 <= len(words) <= DEPTHS[stage]:
+                raise ArchError(f"{self.name}: stage {stage} has 1..{DEPTHS[stage]} blocks, got {len(words)}")
+            for word in words:
+                if word not in labels:
+                    raise UnknownNameError(f"block of stage {stage}", word, labels)
+            genes += [len(words) - 1] if DEPTHS[stage] > 1 else []
+            genes += [labels.index(word) for word in words] + [0] * (DEPTHS[stage] - len(words))
+        return tuple(genes)
+
+    # --- the network --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _maps(self) -> tuple[tuple[int, int], ...]:
+        """(channels, side) behind the stem and each stage."""
+        maps, side = [], self.side
+        for c, stride in zip(WIDTHS, STRIDES, strict=True):
+            side = halved(side, stride, self.spatial)
+            maps.append((ceil_of(c * self.width), side))
+        return tuple(maps)
+
+    def start(self) -> tuple[Sequence[Layer], int]:
+        """The stem. The state is the depth of the stage at hand, 0 between stages: widths and sides are fixed."""
+        c, side = self._maps[0]
+        return [Layer("stem", "conv", self.in_channels, c, self.side, side, 3, 2, act="hswish")], 0
+
+    def step(self, i: int, state: int, genes: Arch) -> tuple[Sequence[Layer], int] | None:
+        """A depth, or one block."""
+        stage, block = self.places[i]
+        if block < 0:
+            return (), genes[0] + 1
+        following = 0 if block == DEPTHS[stage] - 1 else state
+        if block < max(state, 1):
+            return [self._block(stage, block, genes[0])], following
+        return None if genes[0] else ((), following)
+
+    def _block(self, stage: int, block: int, option: int) -> Layer:
+        (c_in, side), (c, out) = self._maps[stage if block else stage - 1], self._maps[stage]
+        e, k, se = self._options(stage)[option]
+        stride, hidden = 1 if block else STRIDES[stage], c_in * e
+        return Layer(
+            f"stage{stage}.{block}", "mbconv", c_in, c, side, out, k, stride, e, hidden, se=max(1, hidden // 4) * se,
+            act="hswish", shortcut="identity" if stride == 1 and c_in == c else "", stage=stage,
+        )  # fmt: skip
+
+    def finish(self, state: int) -> Sequence[Layer]:
+        """1x1 convolution, pooling, classifier."""
+        c, side = self._maps[-1]
+        return [
+            Layer("head.conv", "conv", c, HEAD, side, side, act="hswish"),
+            Layer("head.pool", "gap", HEAD, HEAD, side, 1),
+            Layer("classifier", "linear", HEAD, self.classes, 1, 1),
+        ]
+
+
+@dataclass(frozen=True)
+class Strategies:
+    """The scaling space: stages of about 2^j times the cost, each with its lists of factors and sides.
+
+    `base * strategies` is the space of all base networks under all strategies.
+    """
+
+    factors: tuple[tuple[float, ...], ...] = FACTORS  # of depth and width, by stage
+    pixels: tuple[tuple[int, ...], ...] = PIXELS
+    rule: str = "scalenet"
+    spatial: str = "ceil"
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """Four genes: the stage, then an index into each of its lists."""
+        factors, pixels = tuple(map(len, self.factors)), tuple(map(len, self.pixels))
+        return (
+            Choice("scale.stage", tuple(range(len(factors)))),
+            Choice("scale.depth", tuple(range(max(factors))), 0, factors),
+            Choice("scale.width", tuple(range(max(factors))), 0, factors),
+            Choice("scale.resolution", tuple(range(max(pixels))), 0, pixels),
+        )
+
+    def __contains__(self, genes: Arch) -> bool:
+        stage, d, w, r = genes
+        return d < len(self.factors[stage]) and w < len(self.factors[stage]) and r < len(self.pixels[stage])
+
+    def __getitem__(self, genes: Arch) -> Scaling:
+        stage, d, w, r = genes
+        return Scaling(self.factors[stage][d], self.factors[stage][w], self.pixels[stage][r], self.rule, self.spatial)
+
+    def simplest(self, genes: Arch, depths: Sequence[int]) -> Arch:
+        """The smallest depth factor of the stage that scales stages of these depths alike."""
+        stage, d, w, r = genes
+        wanted = [self[genes].repeats(n) for n in depths]
+        for less in range(d):
+            if [self[stage, less, w, r].repeats(n) for n in depths] == wanted:
+                return (stage, less, w, r)
+        return genes
+
+    def format(self, genes: Arch) -> str:
+        """`d=1.08 w=1.04 r=256px`."""
+        s = self[genes]
+        return f"d={s.depth:g} w={s.width:g} r={s.resolution}px"
+
+    def parse(self, text: str) -> Arch:
+        """Read what `format` writes; the stage is the first one that has all three values."""
+        found = re.fullmatch(r"d=([\d.]+)\s+w=([\d.]+)\s+r=(\d+)px", text.strip())
+        if found:
+            d, w, r = float(found[1]), float(found[2]), int(found[3])
+            for stage, (factors, pixels) in enumerate(zip(self.factors, self.pixels, strict=True)):
+                if d in factors and w in factors and r in pixels:
+                    return (stage, factors.index(d), factors.index(w), pixels.index(r))
+        raise ArchError(
+            f"no scaling stage has these factors; a strategy looks like 'd=1.08 w=1.04 r=256px', got {text!r}"
+        )
+
+    def __rmul__(self, base: Space) -> Product:
+        return Product(base, self)
+
+
+class Scaled(Space):
+    """A base space times a scaling space: four scaling genes, then those of the base."""
+
+    paper: ClassVar[str] = "003"
+
+    @property
+    @abstractmethod
+    def base(self) -> Space:
+        """The space of unscaled networks."""
+
+    @property
+    @abstractmethod
+    def strategies(self) -> Strategies:
+        """The scaling space."""
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """The strategy comes first, so that an automaton knows it."""
+        moved = (c._replace(parent=c.parent + GENES if c.parent >= 0 else -1) for c in self.base.choices)
+        return (*self.strategies.choices, *moved)
+
+    def blueprint(self, arch: Arch) -> Blueprint:
+        """The base network, scaled."""
+        return scale(self.base.blueprint(arch[GENES:]), self.strategies[arch[:GENES]])
+
+    def canonical(self, arch: Arch) -> Arch:
+        """Depth factors that give the same network are not told apart: the smallest stands for them."""
+        base = self.base.canonical(arch[GENES:])
+        blocks = Counter(layer.stage for layer in self.base.blueprint(base) if is_block(layer))
+        return self.strategies.simplest(arch[:GENES], sorted(set(blocks.values()))) + base
+
+    def format(self, arch: Arch) -> str:
+        """`d=1.08 w=1.04 r=256px : ` and the base in its own notation."""
+        return f"{self.strategies.format(arch[:GENES])} : {self.base.format(arch[GENES:])}"
+
+    def _parse(self, text: str) -> Arch | None:
+        strategy, colon, base = text.partition(":")
+        return self.strategies.parse(strategy) + self.base.parse(base) if colon else None
+
+
+@dataclass(frozen=True)
+class Product(Scaled):
+    """Any space of chains times a scaling space."""
+
+    of: Space
+    by: Strategies
+
+    name: ClassVar[str] = "scaled"
+
+    @property
+    def base(self) -> Space:
+        """The space of unscaled networks."""
+        return self.of
+
+    @property
+    def strategies(self) -> Strategies:
+        """The scaling space."""
+        return self.by
+
+
+@dataclass(frozen=True)
+class ScaleNet(Scaled, SequentialSpace):
+    """The paper's own product, as an automaton: 1.16e26 encodings."""
+
+    side: int = SIDE  # of the unscaled network; the others' sides keep their ratio to it
+    classes: int = 1000
+    in_channels: int = 3
+    width: float = 1.0
+    released: bool = False
+    rule: str = "scalenet"
+    spatial: str = "ceil"
+
+    name: ClassVar[str] = "scalenet"
+
+    def __post_init__(self) -> None:
+        Scaling(rule=self.rule, spatial=self.spatial)
+
+    @cached_property
+    def base(self) -> ScaleNetBase:
+        """Table 1."""
+        return ScaleNetBase(self.side, self.classes, self.in_channels, self.width, self.released, self.spatial)
+
+    @cached_property
+    def strategies(self) -> Strategies:
+        """Table 2."""
+        pixels = tuple(tuple(ceil_of(p * self.side / SIDE) for p in stage) for stage in PIXELS)
+        return Strategies(FACTORS, pixels, self.rule, self.spatial)
+
+    @cached_property
+    def slots(self) -> tuple[tuple[int, ...], ...]:
+        """The strategy in one step, then gene by gene."""
+        return (tuple(range(GENES)), *((i,) for i in range(GENES, len(self.choices))))
+
+    def start(self) -> tuple[Sequence[Layer], None]:
+        """Nothing: even the stem is scaled."""
+        return (), None
+
+    def step(self, i: int, state: Any, genes: Arch) -> tuple[Sequence[Layer], Any] | None:
+        """The stem under a strategy; then what the base does, scaled.
+
+        The state is (strategy, channels, side, state of the base), where the strategy is the simplest of those that
+        scale all possible stages alike: 100 of the 271 differ.
+        """
+        if i == 0:
+            if genes not in self.strategies:
+                return None
+            (stem,), inner = self.base.start()
+            strategy = self.strategies.simplest(genes, range(1, max(DEPTHS) + 1))
+            scaling = self.strategies[strategy]
+            layers, after = scaling.feed((self.in_channels, scaling.pixels(self.side)), stem, 1, by_hidden)
+            return layers, (strategy, after, inner)
+        strategy, outer, inner = state
+        taken = self.base.step(i - 1, inner, genes)
+        if taken is None or not taken[0]:
+            return taken and ((), (strategy, outer, taken[1]))
+        scaling, block = self.strategies[strategy], self.base.places[i - 1][1]
+        repeats = scaling.repeats(max(inner, 1))[block]
+        layers, outer = scaling.feed(outer, taken[0][0], repeats, by_hidden)
+        return layers, (strategy, outer, taken[1])
+
+    def finish(self, state: Any) -> Sequence[Layer]:
+        """The head."""
+        strategy, outer, inner = state
+        layers: list[Layer] = []
+        for layer in self.base.finish(inner):
+            scaled, outer = self.strategies[strategy].feed(outer, layer, 1, by_hidden)
+            layers += scaled
+        return layers
