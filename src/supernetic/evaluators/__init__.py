@@ -1,0 +1,10 @@
+"""Evaluators: many architectures in, the metrics of each out.
+
+An evaluation depends on the architecture (and the evaluator's own settings) only, never on the order of calls.
+"""
+
+from .cost import CostEvaluator
+from .evaluator import Evaluator, Together
+from .table import TableEvaluator
+
+__all__ = ["CostEvaluator", "Evaluator", "TableEvaluator", "Together"]

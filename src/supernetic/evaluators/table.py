@@ -1,0 +1,36 @@
+"""A benchmark table as an evaluator: `table/COLUMN`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..benchmarks import Table
+from ..objective import Metrics
+from ..space import Arch
+
+
+@dataclass(frozen=True)
+class TableEvaluator:
+    """Look columns up; an architecture that the table does not hold gets NaN."""
+
+    table: Table
+    columns: tuple[str, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Full names of the columns."""
+        return tuple(f"table/{c}" for c in self.columns)
+
+    @property
+    def test(self) -> frozenset[str]:
+        """Columns that hold test data."""
+        return frozenset(f"table/{c}" for c in self.columns if self.table[c].is_test)
+
+    def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
+        """The row of each architecture."""
+        rows = self.table.find(np.array(archs, dtype=np.int8))
+        columns = [np.where(rows >= 0, self.table[c].values[rows], np.nan).tolist() for c in self.columns]
+        return [dict(zip(self.metrics, values, strict=True)) for values in zip(*columns, strict=True)]

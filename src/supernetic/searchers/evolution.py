@@ -1,0 +1,81 @@
+"""Evolution for one objective: regularised (ageing) evolution and SPOS's.
+
+Paper: Real et al., "Regularized Evolution for Image Classifier Architecture Search", arXiv 1802.01548;
+Guo et al., "Single Path One-Shot Neural Architecture Search with Uniform Sampling", arXiv 1904.00420.
+Differences: no network is evaluated twice; with several objectives, "best" goes by Pareto order. Regularised evolution
+keeps 30 and compares 10 by default (the paper 100 and 25).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from ..space import Arch, Archs
+from .task import Asking, Task, Trial, fill
+from .variation import crossover, mutate, mutate_one
+
+
+@dataclass(frozen=True)
+class RegularisedEvolution:
+    """The oldest dies; the best of a random sample has a child with one gene changed."""
+
+    population: int = 30
+    sample: int = 10  # compared for each parent
+
+    endless: ClassVar[bool] = True
+
+    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+        """One child at a time."""
+        seen: set[Arch] = set()
+        draw = partial(task.sample, rng)
+        start = yield fill(task, self.population, seen, draw)
+        alive = deque((t for t in start if t.ok), maxlen=self.population)
+
+        def child(_: int) -> Archs:
+            some = rng.choice(len(alive), size=min(self.sample, len(alive)), replace=False)
+            parent = task.best_first([alive[i] for i in some])[0]
+            return mutate_one(task.space, rng, np.array([parent.arch], dtype=np.int8))
+
+        while batch := (alive and fill(task, 1, seen, child)) or fill(task, 1, seen, draw):
+            alive.extend(t for t in (yield batch) if t.ok)
+
+
+@dataclass(frozen=True)
+class SPOSEvolution:
+    """The ten best so far have mutants and crossovers; the rest of a generation is random."""
+
+    population: int = 50
+    generations: int = 20
+    top: int = 10
+    mutants: int = 25
+    crossovers: int = 25
+    rate: float = 0.1  # chance of each gene of a mutant to change
+
+    endless: ClassVar[bool] = False
+
+    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+        """Evaluate a generation, keep the best, breed the next."""
+        seen: set[Arch] = set()
+        best: list[Trial] = []
+        draw = partial(task.sample, rng)
+        batch = fill(task, self.population, seen, draw)
+        for _ in range(self.generations):
+            trials = yield batch
+            best = task.best_first([*best, *(t for t in trials if t.ok)])[: self.top]
+            batch = []
+            if best:
+                parents = np.array([t.arch for t in best], dtype=np.int8)
+
+                def pick(k: int, parents: Archs = parents) -> Archs:
+                    return parents[rng.integers(len(parents), size=k)]
+
+                batch += fill(task, self.mutants, seen, lambda k: mutate(task.space, rng, pick(k), self.rate))
+                batch += fill(task, self.crossovers, seen, lambda k: crossover(task.space, rng, pick(k), pick(k)))
+            batch += fill(task, self.population - len(batch), seen, draw)
+            if not batch:
+                return
