@@ -7,7 +7,7 @@ Kinds of layer, and what each computes:
 
     conv       convolution, then BN if `norm`, then `act`
     mbconv     1x1 expand (absent when `expansion` is 1), depthwise, squeeze-excite if `se`, 1x1 project; `shortcut`
-    preconv    ReLU, convolution, BN (NAS-Bench-201's order); without `norm` the BN has no weights, the convolution a bias
+    preconv    ReLU, convolution, BN (NAS-Bench-201); without `norm` the BN has no weights and the convolution a bias
     reduce     NAS-Bench-201's residual block: two preconvs (the first strided) beside average pool and 1x1 convolution
     avgpool, maxpool   pooling; no parameters
     skip       passes its input on; sub-samples it when strided

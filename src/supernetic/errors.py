@@ -1,12 +1,12 @@
 """What can go wrong, as a tree. The command line turns every one of these into a single line.
 
-    SupernetError               exit 1: the work itself failed
-    └── InputError              exit 2: what was asked for cannot be done; names the thing, the rule and the value
-        ├── UnknownNameError    a space, metric, operation, column, ... that does not exist, with a suggestion
-        ├── ArchError           an architecture that does not fit its space
-        ├── BudgetError         a cost window that holds no architecture, with the nearest feasible costs
-        ├── TableError          a benchmark table or data file that is missing, truncated or malformed
-        └── RunError            a run directory that cannot be used: foreign settings, locked, not writable
+SupernetError               exit 1: the work itself failed
+└── InputError              exit 2: what was asked for cannot be done; names the thing, the rule and the value
+    ├── UnknownNameError    a space, metric, operation, column, ... that does not exist, with a suggestion
+    ├── ArchError           an architecture that does not fit its space
+    ├── BudgetError         a cost window that holds no architecture, with the nearest feasible costs
+    ├── TableError          a benchmark table or data file that is missing, truncated or malformed
+    └── RunError            a run directory that cannot be used: foreign settings, locked, not writable
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A search space: which architectures there are, how they are written, and which network each one stands for.
 
 An architecture is a tuple of small integers, at each choice the option taken. It has no behaviour of its own; whatever
-concerns all spaces (costs, sampling at a budget, mutation, correlation) is a function elsewhere, so `Space` stays closed.
+concerns all spaces (costs, sampling at a budget, mutation, correlation) is a function elsewhere: `Space` stays closed.
 """
 
 from __future__ import annotations

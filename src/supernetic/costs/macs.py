@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from ..blueprint import Blueprint, Layer, parts
@@ -86,7 +87,7 @@ def _inner_peak(layer: Layer) -> int:
         tensors.append(layer.c_out * layer.side_out**2)
     tensors.append(layer.c_out * layer.side_out**2)
     waits = tensors[0] if layer.shortcut or layer.kind == "reduce" else 0
-    return max(a + b + (waits if i else 0) for i, (a, b) in enumerate(zip(tensors, tensors[1:], strict=False)))
+    return max(a + b + (waits if i else 0) for i, (a, b) in enumerate(pairwise(tensors)))
 
 
 def layer_table(blueprint: Blueprint) -> list[dict[str, Any]]:

@@ -129,7 +129,7 @@ class Attentive(SequentialSpace):
             out = halved(side, 2)
             return [Layer("stem", "conv", self.in_channels, c, side, out, 3, 2, act="swish")], (c, out)
         if i == N + 1:
-            return self._head(*state, self._channels(HEAD[genes[0]])), state
+            return self._head(state[0], state[1], self._channels(HEAD[genes[0]])), state
         stage = STAGES[i - 1]
         c, depth = self._channels(stage.widths[genes[0]]), stage.depths[genes[1]]
         kernel, expand = KERNELS[genes[2]], stage.expands[genes[3]]
@@ -138,13 +138,12 @@ class Attentive(SequentialSpace):
         for block in range(depth):
             stride = stage.stride if block == 0 else 1
             hidden, out = make_divisible(c_in * expand), halved(side, stride)
-            layers.append(
-                Layer(
-                    f"mb{i}.{block}", "mbconv", c_in, c, side, out, kernel, stride, expand, hidden,
-                    se=make_divisible(hidden // 4) if stage.se else 0, act="swish",
-                    shortcut="identity" if stride == 1 and c_in == c else "project", stage=i,
-                )  # fmt: skip
-            )
+            layer = Layer(
+                f"mb{i}.{block}", "mbconv", c_in, c, side, out, kernel, stride, expand, hidden,
+                se=make_divisible(hidden // 4) if stage.se else 0, act="swish",
+                shortcut="identity" if stride == 1 and c_in == c else "project", stage=i,
+            )  # fmt: skip
+            layers.append(layer)
             c_in, side = c, out
         return layers, (c_in, side)
 

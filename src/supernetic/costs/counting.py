@@ -1,0 +1,126 @@
+"""How many networks there are at each cost, and drawing one of them: dynamic programming over the automaton.
+
+`suffixes[i][state, c]` is the weight of all ways to finish from `state` before slot i at a further cost of c units.
+To sample, the total cost is drawn first and every step then conditions on what must remain, so no draw is wasted and no
+counts are subtracted from one another. In units of the costs' common divisor this is exact; in coarser units the same
+code proposes and `budget` rejects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from ..space import Archs
+from .table import Ints
+from .walk import Floats, Walk
+
+CHUNK = 1 << 15  # rows drawn at a time: bounds the memory of a draw
+
+
+@dataclass(frozen=True)
+class SuffixCounts:
+    """Weights of all suffixes; costs in `unit`s, each edge rounded to the nearest."""
+
+    walk: Walk
+    unit: int
+    units: tuple[Ints, ...]  # by slot: cost of each edge in units
+    suffixes: tuple[Floats, ...]  # by slot: states x units
+    slack: tuple[int, int]  # true cost minus counted cost lies in this interval
+
+    @property
+    def exact(self) -> bool:
+        """Whether counted costs are the true ones."""
+        return self.slack == (0, 0)
+
+    def window(self, low: int, high: int) -> slice:
+        """The totals (in units) whose true cost may lie within low..high."""
+        first = ceil((low - self.walk.offset - self.slack[1]) / self.unit)
+        last = (high - self.walk.offset - self.slack[0]) // self.unit
+        return slice(max(0, first), max(0, last + 1))
+
+    def weight(self, low: int, high: int) -> float:
+        """Total weight proposed for a window; the number of networks in it if exact and uniform."""
+        return float(self.suffixes[0][0, self.window(low, high)].sum())
+
+    def nearest(self, low: int, high: int) -> tuple[int | None, int | None]:
+        """The greatest cost below the window and the least above it at which there is a network (exact counts only)."""
+        window = self.window(low, high)
+        present = self.suffixes[0][0] > 0
+        below, above = np.flatnonzero(present[: window.start]), np.flatnonzero(present[window.stop :])
+        return (
+            self.walk.offset + int(below[-1]) * self.unit if len(below) else None,
+            self.walk.offset + (window.stop + int(above[0])) * self.unit if len(above) else None,
+        )
+
+    def sample(self, rng: np.random.Generator, n: int, low: int, high: int) -> Archs:
+        """`n` networks, each with probability proportional to its weight among all proposed for the window."""
+        parts = [self._draw(rng, min(CHUNK, n - done), low, high) for done in range(0, n, CHUNK)]
+        return np.concatenate(parts) if parts else np.empty((0, self.walk.width), dtype=np.int8)
+
+    def _draw(self, rng: np.random.Generator, n: int, low: int, high: int) -> Archs:
+        window = self.window(low, high)
+        mass = np.cumsum(self.suffixes[0][0, window])
+        left = window.start + np.searchsorted(mass, rng.random(n) * mass[-1], side="right")
+        state = np.zeros(n, dtype=np.int64)
+        columns = []
+        for i, slot in enumerate(self.walk.slots):
+            rest = left[:, None] - self.units[i][state]
+            chance = self.walk.weights[i][state] * _lookup(self._after(i), slot.next[state], rest)
+            mass = np.cumsum(chance, axis=1)
+            column = (mass <= rng.random(n)[:, None] * mass[:, -1:]).sum(axis=1)
+            columns.append(column)
+            left = np.take_along_axis(rest, column[:, None], axis=1)[:, 0]
+            state = slot.next[state, column]
+        return self.walk.archs(columns)
+
+    def _after(self, i: int) -> Floats:
+        if i + 1 < len(self.suffixes):
+            return self.suffixes[i + 1]
+        return np.ones((int(self.walk.slots[i].next.max()) + 1, 1))  # behind the last slot: nothing more to pay
+
+
+def _lookup(suffix: Floats, state: Ints, units: Ints) -> Floats:
+    """`suffix[state, units]`, and 0 outside the table."""
+    inside = (units >= 0) & (units < suffix.shape[1]) & (state >= 0)
+    return np.where(inside, suffix[np.where(inside, state, 0), np.where(inside, units, 0)], 0.0)
+
+
+def count_suffixes(walk: Walk, unit: int, cap: int | None = None) -> SuffixCounts:
+    """Weights of all suffixes at costs up to `cap` (a true cost; all costs if not given)."""
+    units = tuple((c + unit // 2) // unit for c in walk.costs)
+    errors = [(c - u * unit)[w > 0] for c, u, w in zip(walk.costs, units, walk.weights, strict=True)]
+    slack = sum(int(e.min()) for e in errors), sum(int(e.max()) for e in errors)
+    limit = None if cap is None else (cap - walk.offset - slack[0]) // unit
+    suffixes = tuple(s.astype(float) for s in _suffixes(walk, units, limit, np.float64))
+    return SuffixCounts(walk, unit, units, suffixes, slack)
+
+
+def count_exactly(counts: SuffixCounts, low: int, high: int) -> int:
+    """Number of networks proposed for a window under a uniform prior, as an exact integer of any size.
+
+    Floats are good to about 13 digits and a second count modulo 2^64 wraps around; together they give the integer.
+    """
+    wrapped = _suffixes(counts.walk, counts.units, counts.suffixes[0].shape[1] - 1, np.uint64)[0]
+    rest = int(wrapped[0, counts.window(low, high)].sum(dtype=np.uint64))
+    return rest + (round((counts.weight(low, high) - rest) / 2**64) << 64)
+
+
+def _suffixes(
+    walk: Walk, units: tuple[Ints, ...], limit: int | None, dtype: type[np.float64] | type[np.uint64]
+) -> list[np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+    after = np.ones((int(walk.slots[-1].next.max()) + 1, 1), dtype=dtype)
+    tables: list[np.ndarray[tuple[int, int], np.dtype[np.float64]]] = []
+    for slot, unit, weight in zip(walk.slots[::-1], units[::-1], walk.weights[::-1], strict=True):
+        longest = after.shape[1] + int(unit[weight > 0].max(initial=0))
+        length = longest if limit is None else min(longest, limit + 1)
+        table = np.zeros((len(unit), max(length, 1)), dtype=dtype)
+        for state, option in zip(*np.nonzero(weight), strict=True):
+            shift = unit[state, option]
+            source = after[slot.next[state, option], : max(0, length - shift)]
+            table[state, shift : shift + len(source)] += dtype(weight[state, option]) * source
+        tables.append(table)
+        after = table
+    return tables[::-1]

@@ -1,0 +1,81 @@
+"""AttentiveNAS's proposal: networks near a drawn budget from frequencies learned offline.
+
+Paper: Wang et al., "AttentiveNAS", arXiv 2011.09011 (paper 001), section 4.2 and appendix C. A large table of uniform
+draws is sorted into cost bins; inside a bin every choice is drawn on its own by its frequency there, and a draw is kept
+when its true cost falls into the bin.
+Differences: the released code keeps its 101st draw whatever it costs; here a draw outside the window is never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..space import Archs, Space
+from .table import Ints, costs_of
+from .walk import Floats
+
+ROWS = 1_000_000
+STEP = 25e6  # MACs per bin
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """`cumulative[bin, choice, option]`: running frequencies of the options among the table's rows in a bin."""
+
+    space: Space
+    metric: str
+    step: float
+    bins: Ints  # bin numbers: round(cost / step)
+    share: Floats  # of the table's rows
+    cumulative: Floats
+
+    def draw(self, rng: np.random.Generator, bins: Ints) -> Archs:
+        """One architecture for each entry of `bins` (positions in `self.bins`), its cost not yet checked."""
+        archs = np.empty((len(bins), len(self.space.choices)), dtype=np.int8)
+        for i, c in enumerate(self.space.choices):
+            chance = self.cumulative[bins, i, : len(c.options)]
+            gene = (rng.random(len(bins))[:, None] >= chance).sum(axis=1)
+            if c.parent >= 0:  # choices are drawn independently: what the parent rules out falls back to 0
+                gene = np.where(gene < np.array(c.allowed)[archs[:, c.parent]], gene, 0)
+            archs[:, i] = gene
+        return archs
+
+    def hits(self, archs: Archs, bins: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether each architecture's true cost falls into its bin."""
+        return np.rint(costs_of(self.space, archs, self.metric) / self.step).astype(np.int64) == self.bins[bins]
+
+
+def learn(space: Space, metric: str = "macs", *, rows: int = ROWS, step: float = STEP, seed: int = 0) -> Proposal:
+    """Learn the proposal from `rows` uniform draws."""
+    archs = space.sample(np.random.default_rng(seed), rows)
+    label = np.rint(costs_of(space, archs, metric) / step).astype(np.int64)  # half to even, as the released code
+    bins, place, count = np.unique(label, return_inverse=True, return_counts=True)
+    widest = int(space.radices.max())
+    frequency = np.zeros((len(bins), len(space.choices), widest))
+    for i in range(len(space.choices)):
+        np.add.at(frequency[:, i], (place, archs[:, i]), 1)
+    cumulative = np.cumsum(frequency, axis=2) / count[:, None, None]
+    cumulative[:, :, -1] = 1
+    for i, radix in enumerate(space.radices):
+        cumulative[:, i, radix - 1 :] = 1  # rounding must never select an option that does not exist
+    return Proposal(space, metric, step, bins, count / rows, cumulative)
+
+
+def propose_from(space: Space, metric: str, window: tuple[int, int]) -> tuple[Callable[..., Archs], str]:
+    """A proposal for a cost window: a bin that overlaps it, by its share, then choices by their frequencies there."""
+    few = costs_of(space, space.sample(np.random.default_rng(0), 2000), metric)
+    step = min(STEP, float(few.max() - few.min()) / 20 or 1.0)  # small spaces need narrower bins than the paper's
+    proposal = learn(space, metric, step=step)
+    low, high = window[0] / step - 0.5, window[1] / step + 0.5
+    inside = np.flatnonzero((proposal.bins >= low) & (proposal.bins <= high))
+    if not len(inside):
+        inside = np.array([np.abs(proposal.bins * step - np.clip(window[0], 0, None)).argmin()])
+    chance = proposal.share[inside] / proposal.share[inside].sum()
+
+    def propose(rng: np.random.Generator, n: int) -> Archs:
+        return proposal.draw(rng, rng.choice(inside, size=n, p=chance))
+
+    return propose, f"AttentiveNAS's proposal: {ROWS:,} offline draws in bins of {step:,.0f} {metric}"
