@@ -193,8 +193,10 @@ def test_useless_vertices_beyond_the_seventh_are_dropped() -> None:
         [[0, 1, 0], [0, 0, 1], [0, 0, 0]],
         ["input", OPERATIONS[1], "output"],
     )
-    with pytest.raises(ArchError, match="at most 7 vertices, got 8"):
+    with pytest.raises(ArchError, match=r"2 to 7 vertices .* got 8"):
         SPACE.encode(np.eye(8, k=1, dtype=int).tolist(), ["c1"] * 6)
+    with pytest.raises(ArchError, match=r"2 to 7 vertices .* got 0"):
+        SPACE.encode(np.zeros((8, 8), dtype=int).tolist(), ["c1"] * 6)
 
 
 @pytest.mark.parametrize(

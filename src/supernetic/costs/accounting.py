@@ -191,6 +191,6 @@ def _scalenet(largest: float) -> Iterator[SearchCost]:
     yield from _time("ScaleNet", "total", "379 + 106", 485 * 24, "V100", own, days=485)
     retrained = "the others' totals leave retraining out; BigNAS needs none"
     yield from _time("ScaleNet", "with retraining", "379 + 106 + 280", 765 * 24, "V100", retrained, days=765)
-    ratio = sum(_bignas_hours(largest)) / 24 / 485
-    note = "of days on different devices; compare v100_days"
-    yield SearchCost("BigNAS", "total / ScaleNet's", "003", "1228 / 485", "times", "", 2.53, ratio, note=note)
+    bignas = sum(_bignas_hours(largest)) / 24
+    formula, note = f"{bignas:.1f} / 485", "of days on different devices; compare v100_days"
+    yield SearchCost("BigNAS", "total / ScaleNet's", "003", formula, "times", "", 2.53, bignas / 485, note=note)

@@ -28,6 +28,7 @@ SHORT = ("c3", "c1", "mp")
 KINDS = {"conv3x3-bn-relu": ("conv", 3), "conv1x1-bn-relu": ("conv", 1), "maxpool3x3": ("maxpool", 3)}
 MAX_EDGES = 9
 VALID_MATRICES = 1_538_083  # of seven vertices; `count_matrices` would take a second
+CHUNK = 2**14  # cells handled at once
 UNIQUE_CELLS = 423_624  # different cells among all encodings of seven vertices
 
 CELLS = {
@@ -157,7 +158,10 @@ class NASBench101(Skeleton, Space):
 
     def keys(self, archs: Archs | Ints) -> Ints:
         """An integer for each row of `archs`, the same for all encodings of one cell and no other."""
-        numbers: Ints = (_strip(archs, self.vertices) @ _relabellings(self.vertices)).min(axis=1).astype(np.int64)
+        numbers = np.zeros(len(archs), dtype=np.int64)
+        for start in range(0, len(archs), CHUNK):
+            rows = slice(start, start + CHUNK)
+            numbers[rows] = (_strip(archs[rows], self.vertices) @ _relabellings(self.vertices)).min(axis=1)
         return numbers
 
     def hash_of(self, arch: Arch) -> str:
@@ -198,8 +202,9 @@ class NASBench101(Skeleton, Space):
             kept = _on_path(cells[None].astype(bool))[0]
             cells, labels = cells[kept][:, kept], labels[kept]
             size = len(cells)
-        if size > self.vertices:
-            raise ArchError(f"nasbench101: a cell has at most {self.vertices} vertices, got {size}")
+            if not 2 <= size <= self.vertices:
+                rule = f"2 to {self.vertices} vertices may lie on paths from input to output"
+                raise ArchError(f"nasbench101: {rule}, got {size}")
         # The output becomes the last vertex; those left out before it have no edges.
         place = [*range(size - 1), self.vertices - 1]
         full = np.zeros((self.vertices, self.vertices), dtype=np.int64)
@@ -364,8 +369,9 @@ def _is_valid(archs: Archs | Ints, vertices: int) -> Bools:
 def count_matrices(vertices: int) -> int:
     """How many edge sets are valid, by looking at all of them."""
     bits = len(_edges(vertices))
-    chunks = np.array_split(np.arange(2**bits), max(1, 2**bits >> 15))
-    return sum(int(_is_valid(chunk[:, None] >> np.arange(bits) & 1, vertices).sum()) for chunk in chunks)
+    starts = range(0, 2**bits, CHUNK)
+    chunks = (np.arange(s, min(s + CHUNK, 2**bits))[:, None] >> np.arange(bits) & 1 for s in starts)
+    return sum(int(_is_valid(chunk, vertices).sum()) for chunk in chunks)
 
 
 def _labellings(vertices: int) -> int:
