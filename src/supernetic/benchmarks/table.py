@@ -101,12 +101,20 @@ class Table:
         return keys[order], order
 
     def find(self, archs: Archs) -> Ints:
-        """The row of each architecture, `ABSENT` where the table does not hold it."""
+        """The row of each architecture or of its canonical form, `ABSENT` where the table holds neither."""
         archs = np.atleast_2d(np.asarray(archs, dtype=np.int8))
         if archs.shape[1] != self.archs.shape[1]:
             raise TableError(
                 f"an architecture of {self.space.name} has {self.archs.shape[1]} integers, got {archs.shape[1]}"
             )
+        found = self._find(archs)
+        absent = np.flatnonzero(found == ABSENT)
+        if len(absent) and self.counts_networks:
+            canonical = [self.space.canonical(tuple(a)) for a in archs[absent].tolist()]
+            found[absent] = self._find(np.array(canonical, dtype=np.int8))
+        return found
+
+    def _find(self, archs: Archs) -> Ints:
         keys, order = self._index
         if not len(self):
             return np.full(len(archs), ABSENT, dtype=np.int64)
