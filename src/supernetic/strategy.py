@@ -141,12 +141,22 @@ def scale(blueprint: Blueprint, scaling: Scaling) -> Blueprint:
     blocks = Counter(layer.stage for layer in blueprint if is_block(layer))
     waiting = {stage: iter(scaling.repeats(n)) for stage, n in blocks.items()}
     state = (blueprint.in_channels, scaling.pixels(blueprint.side))
+    used = {layer.name for layer in blueprint}
     layers: list[Layer] = []
     for layer in blueprint:
         repeats = next(waiting[layer.stage]) if is_block(layer) else 1
         scaled, state = scaling.feed(state, layer, repeats, squeeze)
-        layers += scaled
+        layers += [scaled[0], *(_renamed(copy, used) for copy in scaled[1:])]
     return Blueprint(tuple(layers))
+
+
+def _renamed(copy: Layer, used: set[str]) -> Layer:
+    """A copy under a name that is not `used`: a network that was scaled before already has copies."""
+    name = copy.name
+    while name in used:
+        name += ".1"
+    used.add(name)
+    return copy._replace(name=name)
 
 
 def is_block(layer: Layer) -> bool:

@@ -218,8 +218,9 @@ class Strategies:
             for stage, (factors, pixels) in enumerate(zip(self.factors, self.pixels, strict=True)):
                 if d in factors and w in factors and r in pixels:
                     return (stage, factors.index(d), factors.index(w), pixels.index(r))
+        example = self.format((0,) * GENES)
         raise ArchError(
-            f"no scaling stage has these factors; a strategy looks like 'd=1.08 w=1.04 r=256px', got {text!r}"
+            f"a strategy takes depth, width and side from the lists of one stage, as {example!r}; got {text!r}"
         )
 
     def __rmul__(self, base: Space) -> Product:
