@@ -192,7 +192,7 @@ def test_parse() -> None:
         ("width=nan", "width must be a number, got 'nan'"),
         ("width=1.4px", "width must be a number"),
         ("resolution=0px", "pixels must lie in 1..10000, got 0"),
-        ("resolution=380", "at most 16, got 380"),
+        ("resolution=380", "(pixels are written 380px), got 380"),
         ("resolution=3.5px", "such as 380px, got '3.5px'"),
         ("resolution=inf", "resolution must be a number"),
     ],

@@ -51,7 +51,8 @@ class Scaling:
             raise InputError(f"scaling: width must be positive and at most {LARGEST}, got {self.width:g}")
         r = self.resolution
         if isinstance(r, float) and not 0 < r <= LARGEST:
-            raise InputError(f"scaling: a resolution factor must be positive and at most {LARGEST}, got {r:g}")
+            rule = f"a resolution factor must be positive and at most {LARGEST} (pixels are written {r:g}px)"
+            raise InputError(f"scaling: {rule}, got {r:g}")
         if isinstance(r, int) and not 1 <= r <= 10_000:
             raise InputError(f"scaling: a resolution in pixels must lie in 1..10000, got {r}")
 

@@ -5,7 +5,7 @@ import pytest
 
 from supernetic.costs.macs import cost
 from supernetic.costs.table import costs_of
-from supernetic.errors import ArchError
+from supernetic.errors import ArchError, UnknownNameError
 from supernetic.spaces.efficientnet import EfficientNet
 
 # Published: G MACs, M parameters
@@ -66,3 +66,5 @@ def test_text() -> None:
         space.parse("11")
     with pytest.raises(ArchError, match="efficientnet-b0"):
         space.parse("efficientnet-b9")
+    with pytest.raises(UnknownNameError, match="spatial convention 'up'"):
+        EfficientNet(spatial="up")

@@ -120,12 +120,12 @@ class Head:
 PARTS: Mapping[str, type] = {"stem": Stem, "stages": Stage, "head": Head}
 
 
-def _require_options(part: Stem | Stage | Head, *keys: str) -> None:
+def _require_options(part: Any, *keys: str) -> None:
     for key in keys:
         options = getattr(part, key)
         if not 1 <= len(options) <= MOST_OPTIONS or len(set(options)) < len(options):
             raise ValueError(f"{key} must list 1..{MOST_OPTIONS} different options, got {list(options)}")
-        if key in ("width", "depth") and min(options) < 1:
+        if key in ("width", "depth", "resolution") and min(options) < 1:
             raise ValueError(f"{key} must be positive, got {min(options)}")
 
 
@@ -185,13 +185,10 @@ class DeclaredSpace(SequentialSpace):
     __pydantic_config__: ClassVar[Any] = STRICT
 
     def __post_init__(self) -> None:
-        for key, values in (
-            ("resolution", self.resolution),
-            ("classes", (self.classes,)),
-            ("in_channels", (self.in_channels,)),
-        ):
-            if not values or min(values) < 1:
-                raise ValueError(f"{key} must be positive, got {list(values)}")
+        _require_options(self, "resolution")
+        for key in ("classes", "in_channels"):
+            if getattr(self, key) < 1:
+                raise ValueError(f"{key} must be positive, got {getattr(self, key)}")
         if not self.stages:
             raise ValueError("there must be at least one stage")
 

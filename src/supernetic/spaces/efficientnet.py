@@ -56,6 +56,9 @@ class EfficientNet(SequentialSpace):
     name: ClassVar[str] = "efficientnet"
     paper: ClassVar[str] = "003"
 
+    def __post_init__(self) -> None:
+        Scaling(spatial=self.spatial)  # refuses an unknown convention
+
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """Which of the networks."""

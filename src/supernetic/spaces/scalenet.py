@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from ..blueprint import Blueprint, Layer, halved
 from ..errors import ArchError, UnknownNameError
 from ..space import Arch, Choice, SequentialSpace, Space
-from ..strategy import SPATIAL, Scaling, by_hidden, ceil_of, is_block, scale
+from ..strategy import Scaling, by_hidden, ceil_of, is_block, scale
 
 WIDTHS = (32, 16, 32, 40, 80, 96, 192, 320)  # of the stem and the seven stages
 STRIDES = (2, 1, 2, 2, 2, 1, 2, 1)
@@ -53,8 +53,7 @@ class ScaleNetBase(SequentialSpace):
     paper: ClassVar[str] = "003"
 
     def __post_init__(self) -> None:
-        if self.spatial not in SPATIAL:
-            raise UnknownNameError("spatial convention", self.spatial, SPATIAL)
+        Scaling(spatial=self.spatial)  # refuses an unknown convention
 
     # --- encoding -----------------------------------------------------------------------------------------------------
 
@@ -302,7 +301,7 @@ class ScaleNet(Scaled, SequentialSpace):
     name: ClassVar[str] = "scalenet"
 
     def __post_init__(self) -> None:
-        Scaling(rule=self.rule, spatial=self.spatial)
+        Scaling(rule=self.rule, spatial=self.spatial)  # refuses unknown names
 
     @cached_property
     def base(self) -> ScaleNetBase:
