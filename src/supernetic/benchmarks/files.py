@@ -49,9 +49,10 @@ def read_bundled(name: str, digest: str) -> Arrays:
 
 
 def _arrays(data: bytes) -> Arrays:
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        if not isinstance(arrays, np.lib.npyio.NpzFile):
-            raise ValueError("it holds one bare array")
+    arrays = np.load(io.BytesIO(data), allow_pickle=False)
+    if not isinstance(arrays, np.lib.npyio.NpzFile):
+        raise ValueError("it holds one bare array")
+    with arrays:
         return {name: arrays[name] for name in arrays.files}
 
 

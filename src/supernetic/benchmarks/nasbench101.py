@@ -58,8 +58,8 @@ def load(path: Path, space: Space | None = None) -> Table:
         raise InputError(f"{path}: this file holds cells of nasbench101 or nasbench101-chain, not of {space.name}")
     archs = np.array(list(product(*(range(int(r)) for r in space.radices))), dtype=np.int8)
     rows = table.find(np.array([cells.canonical(space.to_cell(tuple(a))) for a in archs.tolist()], dtype=np.int8))
-    columns = table.take(rows[rows != ABSENT]).columns
-    return Table(space, archs[rows != ABSENT], columns)
+    held = rows != ABSENT
+    return Table(space, archs[held], {n: c.take(rows[held]) for n, c in table.columns.items()})
 
 
 def _tabulate(path: Path, space: NASBench101) -> Table:

@@ -42,6 +42,10 @@ class Column:
         """Whether test data went into it, so that a search must not look at it."""
         return "test" in self.split
 
+    def take(self, rows: Ints) -> Column:
+        """Some of the values, in the order given."""
+        return dataclasses.replace(self, values=self.values[rows])
+
     def __str__(self) -> str:
         schedule = "" if self.epochs is None else f"{self.epochs} epochs"
         seed = {"": "", "mean": "mean of seeds", "one": "one seed"}.get(self.seed, f"seed {self.seed}")
@@ -140,7 +144,7 @@ class Table:
 
     def take(self, rows: Ints) -> Table:
         """Some rows, in the order given."""
-        columns = {n: dataclasses.replace(c, values=c.values[rows]) for n, c in self.columns.items()}
+        columns = {n: c.take(rows) for n, c in self.columns.items()}
         return dataclasses.replace(self, archs=self.archs[rows], columns=columns)
 
     def restrict(self, without: Sequence[str]) -> Table:

@@ -40,8 +40,8 @@ class Group:
 
 
 def best_first(truth: Floats) -> Ints:
-    """Row numbers by falling truth; of equal values the later row comes first."""
-    return np.argsort(truth, kind="stable")[::-1]
+    """Row numbers by falling truth; equal values keep the order of the table."""
+    return np.argsort(-truth, kind="stable")
 
 
 def group(score: Floats, truth: Floats, rows: Ints) -> Group:
@@ -58,8 +58,12 @@ def top_groups(score: Floats, truth: Floats, sizes: Sequence[int] = SIZES) -> li
 
 
 def top_share(score: Floats, truth: Floats, share: float) -> Group:
-    """The truly best part of the networks, rounded up."""
-    return group(score, truth, best_first(truth)[: ceil(len(truth) * share)])
+    """The truly best part of the networks, rounded up.
+
+    Of equal truths at the border the later rows are taken; any other rule moves the tau of the top 10 % of
+    NAS-Bench-201 or NAS-Bench-Macro by less than .01.
+    """
+    return group(score, truth, np.argsort(truth, kind="stable")[len(truth) - ceil(len(truth) * share) :])
 
 
 def random_group(score: Floats, truth: Floats, rng: np.random.Generator, size: int = RANDOM) -> Group:

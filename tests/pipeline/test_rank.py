@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from supernetic.benchmarks import macro, nasbench201
+from supernetic.costs import costs_of
+from supernetic.errors import InputError, TableError, UnknownNameError
+from supernetic.pipeline.rank import RankResult, rank
+from supernetic.ranking.correlation import tau
+from supernetic.ranking.trust import mean_rank
+
+SUPERNETS = Path(__file__).parents[3] / "shared/data/nasbench201_published_supernets.npz"
+STABLE = {"tau", "tau_scalenet", "tau_b", "spearman", "pearson", "n", "interval", "top_n"}
+
+
+def nb201(score: str, **settings: Any) -> RankResult:
+    return rank(score=score, truth="c10_test_200", **settings)
+
+
+@pytest.mark.parametrize(
+    ("score", "whole", "top"),
+    [("macs", 0.552, 0.078), ("c10_valid_12", 0.594, 0.349), ("c10_valid_200", 0.892, 0.510)],
+)
+def test_reference_numbers_on_nasbench201(score: str, whole: float, top: float) -> None:
+    result = nb201(score)
+    assert (result.n, result.counts) == (15_625, "encodings")
+    assert result.tau == pytest.approx(whole, abs=5e-4)
+    assert result.top10pct.tau == pytest.approx(top, abs=3e-3)  # equal accuracies at the border decide the last digit
+    assert result.interval[0] < result.tau < result.interval[1]
+
+
+def test_tau_b_reads_higher_where_scores_tie() -> None:
+    assert nb201("macs").tau_b == pytest.approx(0.578, abs=5e-4)
+
+
+@pytest.mark.skipif(not SUPERNETS.exists(), reason="needs ../shared/data/nasbench201_published_supernets.npz")
+@pytest.mark.parametrize(("column", "whole", "top"), [("oneshot", 0.483, -0.229), ("fewshot", 0.549, -0.080)])
+def test_published_supernets(tmp_path: Path, column: str, whole: float, top: float) -> None:
+    table = nasbench201.load()
+    with np.load(SUPERNETS) as published:
+        np.savez(tmp_path / "s.npz", archs=table.archs, score=published[f"{column}_supernet_c10"])
+    result = nb201(str(tmp_path / "s.npz"))
+    assert result.tau == pytest.approx(whole, abs=5e-4)
+    assert result.top10pct.tau == pytest.approx(top, abs=3e-3)
+
+
+@pytest.mark.parametrize(("score", "whole", "top"), [("macs", 0.546, 0.329), ("params", 0.215, 0.135)])
+def test_reference_numbers_on_macro(score: str, whole: float, top: float) -> None:
+    result = rank("macro", score=score, truth="mean_acc")
+    assert (result.n, result.counts) == (3969, "networks")
+    assert result.tau == pytest.approx(whole, abs=5e-4)
+    assert result.top10pct.tau == pytest.approx(top, abs=5e-4)
+
+
+def test_counting_encodings_or_networks() -> None:
+    assert rank("macro", score="macs", truth="mean_acc", unique=False).n == 6561
+    merged = nb201("macs", unique=True)
+    assert (merged.n, merged.counts) == (4930, "networks")
+
+
+def test_masked_operations() -> None:
+    result = nb201("c10_valid_12", without=("none", "avg_pool_3x3"))
+    assert result.n == 729
+    assert result.random.n == 729
+    assert set(result.usage[0].usage) == {"skip_connect", "nor_conv_1x1", "nor_conv_3x3"}
+    spelled = rank("nasbench201:without=none+avg_pool_3x3", score="c10_valid_12", truth="c10_test_200")
+    assert spelled.tau == result.tau
+    assert [g.n for g in nb201("macs", without=("none", "avg_pool_3x3", "skip_connect")).top_n] == [10, 25, 50, 64]
+
+
+def test_scores_combine_by_mean_rank() -> None:
+    table = nasbench201.load()
+    macs = costs_of(table.space, table.archs).astype(float)
+    both = mean_rank([table["c10_valid_12"].values, macs])
+    result = nb201("c10_valid_12 + macs")
+    assert result.tau == pytest.approx(tau(both, table["c10_test_200"].values))
+    assert result.tau > max(nb201("c10_valid_12").tau, nb201("macs").tau)
+
+
+def test_latency_is_a_score_as_it_stands() -> None:
+    assert nb201("lat_ms_pixel3").tau > 0.3
+
+
+def test_a_users_file_covers_some_architectures(tmp_path: Path) -> None:
+    table = nasbench201.load()
+    rows = np.arange(0, 15_625, 100)
+    lines = [f"{table.space.format(tuple(table.archs[r]))},{table['c10_valid_200'].values[r]},{r}" for r in rows]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["arch,mine,other", *lines]))
+    result = nb201(f"{path}:mine")
+    assert result.n == len(rows)
+    assert result.tau == pytest.approx(tau(table["c10_valid_200"].values[rows], table["c10_test_200"].values[rows]))
+    assert any(f"{15_625 - len(rows)} of 15625" in w for w in result.warnings)
+    with pytest.raises(InputError, match=r"mine\.csv has several columns: .* one of mine, other"):
+        nb201(str(path))
+    with pytest.raises(UnknownNameError, match="did you mean 'mine'"):
+        nb201(f"{path}:minee")
+
+
+def test_a_users_file_may_list_any_encoding_of_a_network(tmp_path: Path) -> None:
+    table = macro.load()
+    group = table.networks()
+    last = [int(np.flatnonzero(group == g)[-1]) for g in range(0, 3969, 20)]
+    lines = [f"{table.space.format(tuple(table.archs[r]))},{r % 17}" for r in last]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["arch,score", *lines]))
+    assert rank("macro", score=str(path), truth="mean_acc").n == len(last)
+
+
+def test_a_users_table_is_truth_too(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    rows = [f"{a}{b}000000,{a + b},{a * b}" for a in range(3) for b in range(3)]
+    path.write_text("\n".join(["arch,score,acc", *rows]))
+    result = rank("macro", score="score", truth="acc", table=path)
+    assert result.n == 9
+    assert result.truth_split == ""
+    assert any("only 9 networks" in w for w in result.warnings)
+
+
+def test_json_is_plain_and_stable() -> None:
+    record = nb201("macs").to_json()
+    assert set(record) >= STABLE
+    assert [set(g) for g in record["top_n"]] == [{"n", "tau", "interval", "mean_score"}] * 6
+    assert [g["n"] for g in record["top_n"]] == [10, 25, 50, 150, 250, 500]
+    assert len(record["interval"]) == 2
+    assert record["truth_split"] == "test"
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+def test_what_is_undefined_is_null(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("arch,score,acc\n00000000,1,1\n00000001,1,2\n")
+    result = rank("macro", score="score", truth="acc", table=path)
+    record = result.to_json()
+    assert record["tau"] == 0
+    assert record["tau_b"] is None
+    assert record["interval"] == [None, None]
+    assert any("includes 0" in w for w in result.warnings)
+    assert "undefined" in str(result)
+
+
+def test_the_same_seed_gives_the_same_result() -> None:
+    assert nb201("macs", seed=3).to_json() == nb201("macs", seed=3).to_json()
+    assert nb201("macs", seed=3).random != nb201("macs", seed=4).random
+
+
+def test_doubtful_scores_are_remarked_on() -> None:
+    assert nb201("c10_valid_200").warnings == ()
+    assert any("holds test data" in w for w in nb201("c10_test_12").warnings)
+    assert any("both score and truth" in w for w in nb201("c10_test_200").warnings)
+
+
+def test_summary_for_people() -> None:
+    lines = nb201("c10_valid_12").lines()
+    assert lines[0].startswith("c10_valid_12 against c10_test_200 (CIFAR-10, test, 200 epochs")
+    assert any("+0.594" in line for line in lines)
+    assert max(map(len, lines)) <= 120
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "why"),
+    [
+        ({"score": "mcas", "truth": "c10_test_200"}, UnknownNameError, "unknown score 'mcas': did you mean 'macs'"),
+        ({"score": "macs", "truth": "c10_tst_200"}, UnknownNameError, "did you mean 'c10_test_200'"),
+        ({"score": "macs+", "truth": "c10_test_200"}, UnknownNameError, "unknown score ''"),
+        ({"score": "no.csv", "truth": "c10_test_200"}, TableError, r"no\.csv does not exist"),
+        ({"score": "macs", "truth": "c10_test_200", "without": ["pool"]}, UnknownNameError, "operation 'pool'"),
+        ({"space": "attentive", "score": "macs", "truth": "acc"}, TableError, "no table of attentive is bundled"),
+        ({"space": "nasbench2001", "score": "macs", "truth": "acc"}, UnknownNameError, "did you mean 'nasbench201'"),
+        ({"score": "macs", "truth": "c10_test_200", "table": "macro"}, InputError, "the table macro holds"),
+        ({"score": "macs", "truth": "c10_test_200", "top": []}, InputError, "at least 2, got none"),
+        ({"score": "macs", "truth": "c10_test_200", "top": [1, 10]}, InputError, "at least 2, got 1, 10"),
+    ],
+)
+def test_bad_input(settings: dict[str, Any], error: type[InputError], why: str) -> None:
+    with pytest.raises(error, match=why) as caught:
+        rank(**settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys; from supernetic.pipeline.rank import rank; rank(score='macs', truth='c10_test_200');"
+        "sys.exit(any(m in sys.modules for m in ('torch', 'scipy', 'moocore')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
