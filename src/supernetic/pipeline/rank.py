@@ -187,19 +187,12 @@ def _usages(table: Table, truth: Floats, sizes: Sequence[int]) -> tuple[Usage, .
 
 
 def _table(space: Space, table: str | Path | Table | None) -> Table:
-    """The table of a space, encoded as the space is (its masked operations left out)."""
+    """The table given, or the one that is bundled with the space."""
     if isinstance(table, Table):
         return table
-    name = space.name if table is None else str(table)
-    if table is not None and name not in catalog.TABLES:
-        return read(table, space)
-    if name not in catalog.TABLES:
-        raise TableError(f"no table of {name} is bundled (there are {', '.join(catalog.TABLES)}): give a file")
-    bundled: Table = catalog.load("table", catalog.TABLES, name)()
-    bundled = bundled.restrict(getattr(space, "without", ()))
-    if bundled.space.choices != space.choices:
-        raise InputError(f"the table {name} holds architectures of {bundled.space}, not of {space}")
-    return dataclasses.replace(bundled, space=space)
+    if table is None and space.name not in catalog.TABLES:
+        raise TableError(f"no table of {space.name} is bundled (there are {', '.join(catalog.TABLES)}): give a file")
+    return catalog.table(table or space.name, space)
 
 
 def _column(table: Table, name: str) -> Column:
