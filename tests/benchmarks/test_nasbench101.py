@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from supernetic.benchmarks import Column, Table
 from supernetic.benchmarks.nasbench101 import load, trainings
 from supernetic.benchmarks.own import read, write
 from supernetic.errors import InputError, TableError
@@ -120,6 +121,17 @@ def test_any_encoding_of_a_cell_is_found(file: Path, tmp_path: Path) -> None:
     for order in orders:
         other = load(save(tmp_path / "o.tfrecord", [record(order, 108, 0.9, 0.8), record(arch, 108, 0.7, 0.6)]))
         assert other.find(np.array(orders, dtype=np.int8)).tolist() == [0, 0]
+
+
+def test_encodings_of_one_cell_are_merged() -> None:
+    parallel = [[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
+    names = ["maxpool3x3", "conv1x1-bn-relu"]
+    archs = [SPACE.encode(parallel, names), SPACE.named["inception"], SPACE.encode(parallel, names[::-1])]
+    table = Table(SPACE, np.array(archs, dtype=np.int8), {"acc": Column(np.array([1.0, 2.0, 3.0]))})
+    merged = table.unique()
+    assert table.networks().tolist() == [0, 1, 0]
+    assert merged["acc"].values.tolist() == [2.0, 2.0]
+    assert merged.find(table.archs).tolist() == [0, 1, 0]
 
 
 def test_chains_are_looked_up_as_cells(file: Path) -> None:

@@ -119,6 +119,7 @@ def test_unique_averages_over_the_encodings_of_a_network() -> None:
     merged = table.unique()
     assert merged.archs.tolist() == [[0, 0, 2, 1, 0, 0, 0, 0], [1] * 8]
     assert merged["acc"].values.tolist() == [5.0, 1.0]
+    assert merged.unique() is merged
     assert table.counts_networks
     assert not nasbench201.load().counts_networks
 

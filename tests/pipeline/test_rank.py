@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,14 @@ def test_counting_encodings_or_networks() -> None:
     assert rank("macro", score="macs", truth="mean_acc", unique=False).n == 6561
     merged = nb201("macs", unique=True)
     assert (merged.n, merged.counts) == (4930, "networks")
+
+
+def test_chains_of_nasbench101_count_as_63_networks(tmp_path: Path) -> None:
+    archs = np.array(list(product(range(3), repeat=5)), dtype=np.int8)
+    path = tmp_path / "chains.npz"
+    np.savez(path, archs=archs, acc=(archs == 1).sum(axis=1))
+    assert rank("nasbench101-chain", score="macs", truth="acc", table=path).n == 63
+    assert rank("nasbench101-chain", score="macs", truth="acc", table=path, unique=False).n == 243
 
 
 def test_masked_operations() -> None:

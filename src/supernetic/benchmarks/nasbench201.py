@@ -7,12 +7,12 @@ Paper: Dong & Yang, "NAS-Bench-201", arXiv 2001.00326 (accuracies); Lee et al., 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from ..space import Arch
+from ..space import Arch, Archs
 from ..spaces.nasbench201 import EDGES, NASBench201
 from .files import archs_of, read_bundled, restored
 from .table import Column, Table
@@ -48,7 +48,12 @@ def load() -> Table:
     columns["train_time_s"] = Column(seconds, "CIFAR-10", epochs=200, seed="mean", unit="s")
     for name, values in read_bundled(*LATENCIES).items():
         columns[name] = Column(values.astype(np.float64), unit="ms")
-    return Table(space, archs, columns, same=function_of)
+    return Table(space, archs, columns, same=functions)
+
+
+def functions(space: NASBench201, archs: Archs) -> Sequence[Hashable]:
+    """What each cell computes."""
+    return [function_of(space, tuple(a)) for a in archs.tolist()]
 
 
 def function_of(space: NASBench201, arch: Arch) -> Hashable:

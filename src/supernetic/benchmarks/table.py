@@ -52,9 +52,12 @@ class Column:
         return ", ".join(filter(None, (self.dataset, self.split, schedule, seed, self.unit)))
 
 
-def canonical(space: Space, arch: Arch) -> Hashable:
+def canonical(space: Any, archs: Archs) -> Sequence[Hashable]:
     """The rule by which most tables tell networks apart: the space's own."""
-    return space.canonical(arch)
+    if hasattr(space, "keys"):  # a space with many encodings per network may number networks, many at a time
+        keys: list[int] = space.keys(archs).tolist()
+        return keys
+    return [space.canonical(tuple(a)) for a in archs.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,7 @@ class Table:
     space: Space
     archs: Archs
     columns: Mapping[str, Column]
-    same: Callable[[Any, Arch], Hashable] = canonical  # equal answers: two encodings of one network
+    same: Callable[[Any, Archs], Sequence[Hashable]] = canonical  # a label per row, equal for encodings of one network
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "archs", _locked(np.asarray(self.archs, dtype=np.int8)))
@@ -88,6 +91,9 @@ class Table:
         if name not in self.columns:
             raise UnknownNameError("column", name, self.columns)
         return self.columns[name]
+
+    def __iter__(self) -> Iterator[Arch]:
+        return (tuple(a) for a in self.archs.tolist())
 
     def __contains__(self, arch: Arch) -> bool:
         return bool(self.find(np.array([arch], dtype=np.int8))[0] != ABSENT)
@@ -175,18 +181,18 @@ class Table:
     def networks(self) -> Ints:
         """For each row the number of its network, counted in the order in which they first appear."""
         numbers: dict[Hashable, int] = {}
-        return np.array([numbers.setdefault(self.same(self.space, a), len(numbers)) for a in self], dtype=np.int64)
-
-    def __iter__(self) -> Iterator[Arch]:
-        return (tuple(a) for a in self.archs.tolist())
+        labels = self.same(self.space, self.archs)
+        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
     def unique(self) -> Table:
         """One row per network: its canonical encoding (or the first of the table), values averaged over encodings."""
         group = self.networks()
+        if not len(self) or group[-1] == len(self) - 1:  # as many networks as rows
+            return self
         first = np.unique(group, return_index=True)[1]
         archs = np.array([self.space.canonical(self._arch(r)) for r in first], dtype=np.int8)
         columns = {n: dataclasses.replace(c, values=group_mean(c.values, group)) for n, c in self.columns.items()}
-        return dataclasses.replace(self, archs=archs.reshape(len(first), -1), columns=columns)
+        return dataclasses.replace(self, archs=archs, columns=columns)
 
 
 def _locked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
