@@ -14,9 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..costs import costs_of
-from ..space import Arch, Archs
+from ..space import Arch
+from .evolution import offspring
 from .task import Asking, Task, Trial, fill
-from .variation import crossover, mutate, neighbours
+from .variation import neighbours
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class BinnedEvolution:
 
     population: int = 512
     generations: int = 20
-    mutants: int = 128
-    crossovers: int = 128
+    mutants: float = 0.25  # of each generation, as a share of the population
+    crossovers: float = 0.25
     rate: float = 0.2  # chance of each gene of a mutant to change
     width: float = 10e6  # of a bin, in MACs
 
@@ -41,15 +42,8 @@ class BinnedEvolution:
         batch = fill(task, 1, seen, lambda _: least) + fill(task, self.population - 1, seen, draw)
         self._enter(task, archive, (yield batch))
         for _ in range(self.generations):
-            members = np.array([t.arch for t in archive.values()], dtype=np.int8)
-            if not len(members):
-                return
-
-            def pick(k: int, members: Archs = members) -> Archs:
-                return members[rng.integers(len(members), size=k)]
-
-            batch = fill(task, self.mutants, seen, lambda k: mutate(task.space, rng, pick(k), self.rate))
-            batch += fill(task, self.crossovers, seen, lambda k: crossover(task.space, rng, pick(k), pick(k)))
+            members = list(archive.values())
+            batch = offspring(task, rng, seen, members, self.population, self.mutants, self.crossovers, self.rate)
             if not batch:
                 return
             self._enter(task, archive, (yield batch))

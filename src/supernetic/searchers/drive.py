@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ..errors import ArchError, InputError, RunError, SupernetError, UnknownNameError
+from ..errors import InputError, RunError, SupernetError, UnknownNameError
 from ..evaluators import CostEvaluator, Evaluator
 from ..objective import Metrics
 from ..run import TIMINGS, TRIALS, Run
@@ -20,6 +20,7 @@ from ..space import Arch
 from .task import Searcher, Task, Trial
 
 IDLE = 1000  # batches in a row without a new architecture after which a searcher counts as finished
+FAILURES = (ArithmeticError, RuntimeError, ValueError)  # what one architecture may die of without ending the search
 Report = Callable[[Sequence[Trial]], None]
 
 
@@ -51,12 +52,13 @@ def drive(
     try:
         batch = next(asking)
         while idle < IDLE and (budget is None or len(answer.trials) < budget):
-            fresh = answer.unknown(batch)[: None if budget is None else budget - len(answer.trials)]
-            answer(fresh)
+            fresh = answer.unknown(batch)
+            left = len(fresh) if budget is None else budget - len(answer.trials)
+            answer(fresh[:left])
             idle = 0 if fresh else idle + 1
             if fresh and progress is not None:
                 progress(answer.trials)
-            if answer.unknown(batch):
+            if left < len(fresh):
                 break  # the budget ends within this batch
             batch = asking.send([answer.known[canonical(a)]._replace(arch=a) for a in batch])
     except StopIteration:
@@ -93,8 +95,11 @@ class _Answers:
 
     def unknown(self, archs: list[Arch]) -> list[Arch]:
         """Those whose network has no trial yet, each network once."""
-        networks = {self.task.space.canonical(a): a for a in reversed(archs)}
-        return [a for n, a in reversed(networks.items()) if n not in self.known]
+        space = self.task.space
+        networks: dict[Arch, Arch] = {}
+        for arch in archs:
+            networks.setdefault(space.canonical(space.check(arch)), arch)
+        return [arch for network, arch in networks.items() if network not in self.known]
 
     def finish(self) -> None:
         """A longer record than the search now is belongs to something else."""
@@ -111,8 +116,6 @@ class _Answers:
 
     def _evaluated(self, archs: list[Arch]) -> Iterator[Trial]:
         """Trials for architectures; those that break a cheap constraint are not evaluated."""
-        for arch in archs:
-            self.task.space.check(arch)
         feasible = self.task.feasible(np.array(archs, dtype=np.int8))
         answers = iter(self._measured([a for a, good in zip(archs, feasible, strict=True) if good]))
         costs = CostEvaluator(self.task.space, tuple(c.name for c in self.task.cheap))
@@ -133,19 +136,15 @@ class _Answers:
             return []
         try:
             return [(m, "") for m in self._ask(archs)]
-        except ArchError:
-            raise
-        except Exception as e:
-            if len(archs) == 1 and not self.trials:
-                raise
+        except FAILURES as e:
             first = e
         answers: list[tuple[Metrics, str]] = []
         for arch in archs:
             try:
                 answers.append((self._ask([arch])[0], ""))
-            except Exception as e:
+            except FAILURES as e:
                 answers.append((dict.fromkeys(self.evaluate.metrics, nan), f"{type(e).__name__}: {e}"))
-        if all(reason for _, reason in answers) and len(archs) > 1:
+        if all(reason for _, reason in answers) and (len(archs) > 1 or not self.checked):
             raise first
         return answers
 

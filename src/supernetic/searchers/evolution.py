@@ -9,6 +9,7 @@ keeps 30 and compares 10 by default (the paper 100 and 25).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -52,8 +53,8 @@ class SPOSEvolution:
     population: int = 50
     generations: int = 20
     top: int = 10
-    mutants: int = 25
-    crossovers: int = 25
+    mutants: float = 0.5  # share of a generation
+    crossovers: float = 0.5
     rate: float = 0.1  # chance of each gene of a mutant to change
 
     endless: ClassVar[bool] = False
@@ -67,15 +68,30 @@ class SPOSEvolution:
         for _ in range(self.generations):
             trials = yield batch
             best = task.best_first([*best, *(t for t in trials if t.ok)])[: self.top]
-            batch = []
-            if best:
-                parents = np.array([t.arch for t in best], dtype=np.int8)
-
-                def pick(k: int, parents: Archs = parents) -> Archs:
-                    return parents[rng.integers(len(parents), size=k)]
-
-                batch += fill(task, self.mutants, seen, lambda k: mutate(task.space, rng, pick(k), self.rate))
-                batch += fill(task, self.crossovers, seen, lambda k: crossover(task.space, rng, pick(k), pick(k)))
+            batch = offspring(task, rng, seen, best, self.population, self.mutants, self.crossovers, self.rate)
             batch += fill(task, self.population - len(batch), seen, draw)
             if not batch:
                 return
+
+
+def offspring(
+    task: Task,
+    rng: np.random.Generator,
+    seen: set[Arch],
+    parents: Sequence[Trial],
+    population: int,
+    mutants: float,
+    crossovers: float,
+    rate: float,
+) -> list[Arch]:
+    """New mutants and crossovers of random parents, each a share of the population."""
+    if not parents:
+        return []
+    archs = np.array([t.arch for t in parents], dtype=np.int8)
+
+    def pick(k: int) -> Archs:
+        return archs[rng.integers(len(archs), size=k)]
+
+    children = fill(task, round(mutants * population), seen, lambda k: mutate(task.space, rng, pick(k), rate))
+    mixed = fill(task, round(crossovers * population), seen, lambda k: crossover(task.space, rng, pick(k), pick(k)))
+    return children + mixed

@@ -23,6 +23,7 @@ from .task import Asking, Task, Trial, fill
 from .variation import crossover, limits, random_gene, settle
 
 Floats = npt.NDArray[np.float64]
+Propose = Callable[[int], Archs]
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class NSGA2:
         """Algorithm 1."""
         seen: set[Arch] = set()
         credit = Credit.of(task)
-        gather = partial(self._gather, task, seen, credit)
-        parents = yield from gather(partial(task.sample, rng))
-        children = yield from gather(partial(task.sample, rng))
+        draw = partial(task.sample, rng)
+        gather = partial(self._gather, task, seen, credit, draw)
+        parents = yield from gather(draw)
+        children = yield from gather(draw)
         for _ in range(self.generations):
             pool = [*parents, *children]
             points = task.points(pool)
@@ -61,12 +63,13 @@ class NSGA2:
                 return
 
     def _gather(
-        self, task: Task, seen: set[Arch], credit: Credit, propose: Callable[[int], Archs]
+        self, task: Task, seen: set[Arch], credit: Credit, draw: Propose, propose: Propose
     ) -> Generator[list[Arch], list[Trial], list[Trial]]:
-        """A full generation of networks that satisfy all constraints, the cheap ones before evaluation."""
+        """A full generation of networks that satisfy all constraints; random ones where breeding finds nothing new."""
         good: list[Trial] = []
         for _ in range(1 + self.retries):
-            batch = fill(task, self.population - len(good), seen, propose)
+            missing = self.population - len(good)
+            batch = fill(task, missing, seen, propose) or fill(task, missing, seen, draw)
             if not batch:
                 break
             trials = yield batch
