@@ -9,10 +9,13 @@ from __future__ import annotations
 import dataclasses
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from .errors import InputError, UnknownNameError
 from .space import Space
+
+if TYPE_CHECKING:
+    from .benchmarks.table import Table
 
 SPACES = {
     "nasbench101": "supernetic.spaces.nasbench101:NASBench101",
@@ -43,6 +46,7 @@ TABLES = {
     "nasbench201": "supernetic.benchmarks.nasbench201:load",
     "macro": "supernetic.benchmarks.macro:load",
 }
+SUFFIXES = (".csv", ".npz", ".tfrecord")  # of files that hold a table
 
 
 def load(kind: str, names: dict[str, str], name: str) -> Any:
@@ -57,6 +61,8 @@ def space(text: str | Space) -> Space:
     """A space by name, by name with parameters, or from the file that declares it."""
     if isinstance(text, Space):
         return text
+    if not text:
+        raise InputError(f"say which space: one of {', '.join(SPACES)}")
     if text.endswith((".toml", ".py")):
         from .spaces.declared import read
 
@@ -64,6 +70,25 @@ def space(text: str | Space) -> Space:
     name, _, settings = text.partition(":")
     make = load("space", SPACES, name)
     return _with_settings(make, name, settings)
+
+
+def table(text: str | Path, of: Space | None = None) -> Table:
+    """A bundled table by name, or a file of measurements over the space `of`."""
+    from .benchmarks.own import read
+
+    if str(text) not in TABLES:
+        if of is None and not str(text).endswith(SUFFIXES):
+            raise UnknownNameError("table", str(text), TABLES)
+        if of is None:
+            raise InputError(f"the table {str(text)!r} is a file: say which space its architectures belong to")
+        return read(text, of)
+    bundled: Table = load("table", TABLES, str(text))()
+    if of is None:
+        return bundled
+    bundled = bundled.restrict(getattr(of, "without", ()))
+    if bundled.space.choices != of.choices:
+        raise InputError(f"the table {text} holds architectures of {bundled.space}, not of {of}")
+    return dataclasses.replace(bundled, space=of)
 
 
 def _with_settings(make: Any, name: str, settings: str) -> Space:

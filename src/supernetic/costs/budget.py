@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil, floor, inf
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import BudgetError, InputError, UnknownNameError
 from ..objective import Constraint, combine, show_quantity
@@ -73,7 +73,7 @@ class BudgetSampler:
                 )
         return np.concatenate(kept) if kept else np.empty((0, len(self.space.choices)), dtype=np.int8), trials
 
-    def _accepted(self, archs: Archs) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def _accepted(self, archs: Archs) -> npt.NDArray[np.bool_]:
         good = np.ones(len(archs), dtype=bool)
         for c in self.rejects:
             low, high = window_of(c)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -94,8 +95,7 @@ def count_suffixes(walk: Walk, unit: int, cap: int | None = None) -> SuffixCount
     errors = [(c - u * unit)[w > 0] for c, u, w in zip(walk.costs, units, walk.weights, strict=True)]
     slack = sum(int(e.min()) for e in errors), sum(int(e.max()) for e in errors)
     limit = None if cap is None else (cap - walk.offset - slack[0]) // unit
-    suffixes = tuple(s.astype(float) for s in _suffixes(walk, units, limit, np.float64))
-    return SuffixCounts(walk, unit, units, suffixes, slack)
+    return SuffixCounts(walk, unit, units, tuple(_suffixes(walk, units, limit, np.float64)), slack)
 
 
 def count_exactly(counts: SuffixCounts, low: int, high: int) -> int:
@@ -108,19 +108,18 @@ def count_exactly(counts: SuffixCounts, low: int, high: int) -> int:
     return rest + (round((counts.weight(low, high) - rest) / 2**64) << 64)
 
 
-def _suffixes(
-    walk: Walk, units: tuple[Ints, ...], limit: int | None, dtype: type[np.float64] | type[np.uint64]
-) -> list[np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
-    after = np.ones((int(walk.slots[-1].next.max()) + 1, 1), dtype=dtype)
-    tables: list[np.ndarray[tuple[int, int], np.dtype[np.float64]]] = []
+def _suffixes(walk: Walk, units: tuple[Ints, ...], limit: int | None, dtype: type[np.number[Any]]) -> list[Any]:
+    """Weights of all suffixes by slot, states x units up to the limit, in the number type asked for."""
+    after: Any = np.ones((int(walk.slots[-1].next.max()) + 1, 1), dtype=dtype)
+    tables: list[Any] = []
     for slot, unit, weight in zip(walk.slots[::-1], units[::-1], walk.weights[::-1], strict=True):
         longest = after.shape[1] + int(unit[weight > 0].max(initial=0))
         length = longest if limit is None else min(longest, limit + 1)
-        table = np.zeros((len(unit), max(length, 1)), dtype=dtype)
+        table: Any = np.zeros((len(unit), max(length, 1)), dtype=dtype)
         for state, option in zip(*np.nonzero(weight), strict=True):
             shift = unit[state, option]
             source = after[slot.next[state, option], : max(0, length - shift)]
-            table[state, shift : shift + len(source)] += dtype(weight[state, option]) * source
+            table[state, shift : shift + len(source)] += weight[state, option].astype(dtype) * source
         tables.append(table)
         after = table
     return tables[::-1]

@@ -63,8 +63,9 @@ class Halves:
     def window(self, low: int, high: int) -> Window:
         """The networks that cost low..high, ready to be drawn from."""
         first, last = self._position(low, "left"), self._position(high, "right")
-        weight = self.left.weight * (self.mass[last] - self.mass[first])
-        return Window(self, first, np.cumsum(weight))
+        mass = np.cumsum(self.left.weight * (self.mass[last] - self.mass[first]))
+        spaced = np.linspace(0, mass[-1], len(mass), endpoint=False)
+        return Window(self, first, mass, np.searchsorted(mass, spaced, side="right"))
 
     def nearest(self, low: int, high: int) -> tuple[int | None, int | None]:
         """The greatest cost below the window and the least above it at which there is a network."""
@@ -92,16 +93,12 @@ class Window:
     halves: Halves
     first: Ints
     mass: Floats
+    guide: Ints  # for each of evenly spaced weights the first half it falls in: a draw starts its search there
 
     @property
     def weight(self) -> float:
         """Total weight; the number of networks where the prior is uniform."""
         return float(self.mass[-1])
-
-    @cached_property
-    def _guide(self) -> Ints:
-        """For each of evenly spaced weights the first half it falls in: a draw starts its search there."""
-        return np.searchsorted(self.mass, np.linspace(0, self.weight, len(self.mass), endpoint=False), side="right")
 
     def sample(self, rng: np.random.Generator, n: int) -> Archs:
         """`n` networks, each with probability proportional to its weight."""
@@ -110,7 +107,7 @@ class Window:
 
     def _draw(self, rng: np.random.Generator, n: int) -> Archs:
         draw = rng.random(n) * self.weight
-        left = self._guide[(draw * (len(self.mass) / self.weight)).astype(np.int64)]
+        left = self.guide[(draw * (len(self.mass) / self.weight)).astype(np.int64)]
         short = np.flatnonzero(self.mass[left] <= draw)
         while len(short):  # a few steps on average: there are as many guides as first halves
             left[short] += 1

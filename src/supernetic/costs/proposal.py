@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..space import Archs, Space
 from .table import Ints, costs_of
@@ -43,9 +44,10 @@ class Proposal:
             archs[:, i] = gene
         return archs
 
-    def hits(self, archs: Archs, bins: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def hits(self, archs: Archs, bins: Ints) -> npt.NDArray[np.bool_]:
         """Whether each architecture's true cost falls into its bin."""
-        return np.rint(costs_of(self.space, archs, self.metric) / self.step).astype(np.int64) == self.bins[bins]
+        label = np.rint(costs_of(self.space, archs, self.metric) / self.step)
+        return np.equal(label, self.bins[bins])
 
 
 def learn(space: Space, metric: str = "macs", *, rows: int = ROWS, step: float = STEP, seed: int = 0) -> Proposal:

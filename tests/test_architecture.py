@@ -1,0 +1,115 @@
+"""The shape of the house: imports point one way, the numpy wing stays free of torch, public names are real."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import supernetic
+
+PACKAGE = Path(supernetic.__file__).parent
+TESTS = Path(__file__).parent
+
+# A module imports only from lower layers. Rooms on one line do not import one another.
+LAYERS = [
+    ["errors"],
+    ["blueprint", "objective"],
+    ["space", "pareto"],
+    ["strategy"],
+    ["spaces"],
+    ["costs", "ranking", "run", "benchmarks"],
+    ["evaluators"],
+    ["searchers"],
+    ["catalog"],
+    ["pipeline"],
+    ["cli", "testing"],
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+HEAVY = ("torch", "scipy", "pydantic")
+METHODS = ["spaces", "searchers"]
+NOT_METHODS = {"__init__", "task", "drive", "variation", "declared"}
+
+
+def files() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path, *, lazy: bool) -> set[str]:
+    """Rooms that a file imports; inside functions too if lazy."""
+    here = ["supernetic", *path.relative_to(PACKAGE).with_suffix("").parts]
+    tree = ast.parse(path.read_text())
+    found: set[str] = set()
+    for node in ast.walk(tree) if lazy else tree.body:
+        if isinstance(node, ast.ImportFrom):
+            base = here[: -node.level] if node.level else []
+            full = base + (node.module.split(".") if node.module else [])
+            targets = [[*full, a.name] for a in node.names] if full == ["supernetic"] else [full]
+            found |= {t[1] for t in targets if t[0] == "supernetic" and len(t) > 1}
+    return found & LEVEL.keys()
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    room = room_of(path)
+    if room == "__init__":
+        return
+    assert room in LEVEL, f"{room} has no layer: add it to LAYERS"
+    lazy = room not in ("catalog",)  # the catalogue resolves names on use
+    upward = {r for r in imports_of(path, lazy=lazy) if r != room and LEVEL[r] >= LEVEL[room]}
+    assert not upward, f"{path.name} (layer {LEVEL[room]}) imports {upward}"
+
+
+@pytest.mark.parametrize("command", [["spaces"], ["cost", "attentive", "attentive-a0"], ["sample", "macro", "-n", "1"]])
+def test_looking_imports_nothing_heavy(command: list[str]) -> None:
+    code = (
+        "import sys; from supernetic.cli import main\n"
+        f"main({command!r})\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(ast.literal_eval(done.stdout.splitlines()[-1]))
+    assert not loaded & {"torch", "scipy"}
+
+
+def test_no_module_imports_torch() -> None:
+    for path in files():
+        assert not re.search(r"^\s*(import|from) torch\b", path.read_text(), re.M), path
+
+
+def test_public_names_are_real_and_documented() -> None:
+    assert len(supernetic.__all__) <= 25
+    for name in supernetic.__all__:
+        assert getattr(supernetic, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        supernetic.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for room in METHODS for p in sorted((PACKAGE / room).glob("*.py")) if p.stem not in NOT_METHODS],
+    ids=lambda p: p.stem,
+)
+def test_every_method_names_its_paper(path: Path) -> None:
+    doc = ast.get_docstring(ast.parse(path.read_text())) or ""
+    assert re.search(r"^Paper: ", doc, re.M), f"{path.name} has no Paper line"
+
+
+def test_no_branch_on_the_name_of_a_space() -> None:
+    for path in files():
+        assert not re.search(r"space\.name\s*(==|!=|in)\s", path.read_text()), path
+
+
+def test_every_module_has_its_test() -> None:
+    missing = []
+    for path in files():
+        relative = path.relative_to(PACKAGE)
+        if path.name != "__init__.py" and not (TESTS / relative.parent / f"test_{relative.name}").exists():
+            missing.append(str(relative))
+    assert not missing
