@@ -78,6 +78,8 @@ def test_masked_operations() -> None:
     result = nb201("c10_valid_12", without=("none", "avg_pool_3x3"))
     assert result.n == 729
     assert result.random.n == 729
+    assert result.to_json()["without"] == ["none", "avg_pool_3x3"]
+    assert result.lines()[1] == "on nasbench201 without none, avg_pool_3x3, 729 encodings"
     assert set(result.usage[0].usage) == {"skip_connect", "nor_conv_1x1", "nor_conv_3x3"}
     spelled = rank("nasbench201:without=none+avg_pool_3x3", score="c10_valid_12", truth="c10_test_200")
     assert spelled.tau == result.tau

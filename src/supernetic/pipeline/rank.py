@@ -33,6 +33,7 @@ class RankResult:
     """Correlations of `score` with `truth` over `n` networks, and what choosing by the score would cost."""
 
     space: str
+    without: tuple[str, ...]  # masked operations
     score: str
     truth: str
     truth_about: str  # data set, split, schedule and seed of the truth
@@ -67,8 +68,11 @@ class RankResult:
 
     def lines(self) -> list[str]:
         """A summary for people."""
+        about = f" ({self.truth_about})" if self.truth_about else ""
+        masked = f" without {', '.join(self.without)}" if self.without else ""
         return [
-            f"{self.score} against {self.truth} ({self.truth_about}) on {self.space}, {self.n:,} {self.counts}",
+            f"{self.score} against {self.truth}{about}",
+            f"on {self.space}{masked}, {self.n:,} {self.counts}",
             "",
             f"  tau          {_number(self.tau)}  {_range(self.interval)}  paper 002: ties count for neither side",
             f"  in top 10 %  {_number(self.top10pct.tau)}  {_range(self.top10pct.interval)}  n {self.top10pct.n}",
@@ -150,6 +154,7 @@ def _measure(
     about = table.columns["0"]
     return RankResult(
         space=table.space.name,
+        without=getattr(table.space, "without", ()),
         score=score,
         truth=truth,
         truth_about=str(about),
