@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -35,20 +36,27 @@ Where = Annotated[
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app(args=arguments, standalone_mode=False)
+        app(args=given, standalone_mode=False)
     except InputError as error:
         _leave(2, str(error))
     except SupernetError as error:
         _leave(1, str(error))
     except typer.TyperException as error:  # what the parser does not understand
-        _leave(2, getattr(error, "format_message", error.__str__)())
+        _leave(2, error.format_message() + _value(error, given))
     except typer.Exit as leaving:
         sys.exit(leaving.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         _leave(130, "interrupted")
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _value(error: typer.TyperException, given: list[str]) -> str:
+    """The value that a malformed option was given, which the parser's own message leaves out."""
+    options = getattr(getattr(error, "param", None), "opts", ())
+    return next((f", got {v!r}" for o, v in pairwise(given) if o in options), "")
 
 
 def _leave(code: int, message: str) -> None:
@@ -197,6 +205,48 @@ def rank(
 
     masked = [w.strip() for w in without.split(",") if w.strip()]
     result = job(space, score=score, truth=truth, table=table or None, without=masked, unique=unique, seed=seed)
+    if as_json:
+        _print_json(result.to_json())
+    else:
+        print(result)
+
+
+@app.command()
+def search(
+    table: Annotated[str, typer.Option(help="A benchmark table by name, or a file (then say its --space).")] = "",
+    space: Annotated[str, typer.Option(help="The space, if the table is a file or has settings.")] = "",
+    objective: Annotated[list[str], typer.Option(help="'max NAME' or 'min NAME'. Repeatable.")] = [],  # noqa: B006
+    where: Where = [],  # noqa: B006
+    searcher: Annotated[str, typer.Option(help="random, grid, local, evolution, spos, binned or nsga2.")] = "nsga2",
+    preset: Annotated[str, typer.Option(help="scarlet: the paper's objectives, weights and limits.")] = "",
+    population: Annotated[int | None, typer.Option(help="Of searchers that have one.")] = None,
+    generations: Annotated[int | None, typer.Option(help="Of searchers that have them.")] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Stop after this many.")] = None,
+    keep: Annotated[int, typer.Option(help="Models to choose, equispaced on the front.")] = 5,
+    oracle: Annotated[bool, typer.Option("--oracle", help="Allow test columns: a study of the searcher.")] = False,
+    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Search a benchmark table for the best architectures under budgets; the run can be resumed."""
+    from .pipeline.search import search as job
+
+    result = job(
+        table or None,
+        space=space or None,
+        objectives=objective,
+        where=where,
+        searcher=searcher,
+        preset=preset or None,
+        population=population,
+        generations=generations,
+        evaluations=evaluations,
+        keep=keep,
+        oracle=oracle,
+        out=out or None,
+        seed=seed,
+        progress=lambda line: print(line, file=sys.stderr),
+    )
     if as_json:
         _print_json(result.to_json())
     else:

@@ -200,7 +200,7 @@ class _Score:
 
     @staticmethod
     def _score(arch: Arch) -> float:
-        return nan if arch[:3] == (0, 0, 0) else float(sum((i + 1) * g for i, g in enumerate(arch)))
+        return nan if arch[-3:] == (0, 0, 0) else float(sum((i + 1) * g for i, g in enumerate(arch)))
 
 
 def check_searcher(searcher: Searcher, *, budget: int = 120, seed: int = 0) -> None:
