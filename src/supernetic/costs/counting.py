@@ -9,6 +9,7 @@ code proposes and `budget` rejects.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from typing import Any
 
@@ -67,26 +68,31 @@ class SuffixCounts:
         left = window.start + np.searchsorted(mass, rng.random(n) * mass[-1], side="right")
         state = np.zeros(n, dtype=np.int64)
         columns = []
-        for i, slot in enumerate(self.walk.slots):
-            rest = left[:, None] - self.units[i][state]
-            chance = self.walk.weights[i][state] * _lookup(self._after(i), slot.next[state], rest)
+        for (jump, padded), slot, units, weight in zip(
+            self._jumps, self.walk.slots, self.units, self.walk.weights, strict=True
+        ):
+            chance = padded[jump[state] + left[:, None]] * weight[state]
             mass = np.cumsum(chance, axis=1)
             column = (mass <= rng.random(n)[:, None] * mass[:, -1:]).sum(axis=1)
             columns.append(column)
-            left = np.take_along_axis(rest, column[:, None], axis=1)[:, 0]
+            left = left - units[state, column]
             state = slot.next[state, column]
         return self.walk.archs(columns)
 
-    def _after(self, i: int) -> Floats:
-        if i + 1 < len(self.suffixes):
-            return self.suffixes[i + 1]
-        return np.ones((int(self.walk.slots[i].next.max()) + 1, 1))  # behind the last slot: nothing more to pay
+    @cached_property
+    def _jumps(self) -> list[tuple[Ints, Floats]]:
+        """For each slot the table behind it, flat and padded with zeros, and where an edge's row begins in it.
 
-
-def _lookup(suffix: Floats, state: Ints, units: Ints) -> Floats:
-    """`suffix[state, units]`, and 0 outside the table."""
-    inside = (units >= 0) & (units < suffix.shape[1]) & (state >= 0)
-    return np.where(inside, suffix[np.where(inside, state, 0), np.where(inside, units, 0)], 0.0)
+        `padded[jump[state, option] + left]` is then the weight of all ways to go on, 0 if there are none.
+        """
+        jumps = []
+        for i, (slot, units) in enumerate(zip(self.walk.slots, self.units, strict=True)):
+            after = self.suffixes[i + 1] if i + 1 < len(self.suffixes) else np.ones((int(slot.next.max()) + 1, 1))
+            before = int(units.max())
+            behind = max(0, self.suffixes[i].shape[1] - after.shape[1])
+            padded = np.pad(after, ((0, 0), (before, behind)))
+            jumps.append((np.maximum(slot.next, 0) * padded.shape[1] + before - units, padded.ravel()))
+        return jumps
 
 
 def count_suffixes(walk: Walk, unit: int, cap: int | None = None) -> SuffixCounts:
