@@ -5,17 +5,14 @@ Writes one `ranking_*.toml` per claim beside this file. Published supernets are 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tomli_w
+from record import HERE, Record
 
 from supernetic.benchmarks import Column, Table, macro, nasbench201
 from supernetic.pipeline.rank import rank
@@ -23,37 +20,10 @@ from supernetic.ranking.correlation import count_pairs
 from supernetic.ranking.top_n import Usage, best_first, usage
 from supernetic.spaces.nasbench201 import OPERATIONS
 
-HERE = Path(__file__).parent
 SUPERNETS = HERE.parents[1] / "shared/data/nasbench201_published_supernets.npz"
 WHOLE, TOP = 0.0005, 0.003  # tolerances; equal accuracies at the border of the top 10 % decide its third digit
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass
-class Record:
-    """One claim and what became of it."""
-
-    name: str
-    claim: str
-    source: str
-    expected: Any
-    obtained: Any
-    n: int
-    held: bool
-    sentence: str
-    interval: Any = field(default_factory=list)  # 95 %, of the first number obtained
-    seeds: list[int] = field(default_factory=list)
-    scale: str = "the whole table"
-    cpu_minutes: float = 0.0
-
-    def write(self) -> None:
-        """Save beside this script."""
-        content = {k: v for k, v in asdict(self).items() if k != "name"}
-        path = HERE / f"ranking_{self.name}.toml"
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(tomli_w.dumps(content), encoding="utf-8")
-        os.replace(temporary, path)
 
 
 def rounded(value: Any, digits: int = 4) -> Any:
@@ -261,7 +231,7 @@ def macro_ceiling() -> Iterator[Record]:
         abs(taus[0] - 0.893) <= WHOLE and abs(top[0] - 0.205) <= TOP,
         "The top 10 % of this benchmark is mostly noise between seeds.",
         rounded(whole[0].interval()),
-        [0, 1, 2],
+        seeds=[0, 1, 2],
     )
 
 
@@ -270,9 +240,9 @@ def main() -> None:
     for part in (operations, masks, gap, datasets, scores, macro_ceiling):
         start = process_time()
         for record in part():
+            record.name, record.scale = f"ranking_{record.name}", "the whole table"
             record.cpu_minutes = round((process_time() - start) / 60, 4)
             record.write()
-            print(f"{'held' if record.held else 'NOT HELD':<9}{record.name:<24}{record.sentence}")
             start = process_time()
     if not SUPERNETS.exists():
         print("skipped: published supernets (no ../shared/data/nasbench201_published_supernets.npz)")
