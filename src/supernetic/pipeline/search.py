@@ -93,6 +93,29 @@ class SearchResult:
         record: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         return record
 
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """A summary for people; chosen models are starred."""
+        limits = f" where {' and '.join(self.where)}" if self.where else ""
+        share = "" if self.true_share is None else f", {self.true_share:.2%} of the true front's"
+        names = list(dict.fromkeys([*self.reference, *(n for r in self.front for n in r["metrics"])]))
+        starred = [r["arch"] for r in self.chosen]
+        rows = [
+            ["*" if r["arch"] in starred else "", *(_shown(r["metrics"].get(n)) for n in names), r["name"]]
+            for r in self.front
+        ]
+        return [
+            f"{self.space}: {', '.join(self.objectives)}{limits}",
+            f"{self.evaluations:,} evaluations by {self.searcher['name']}: a front of {len(self.front)}, "
+            f"hypervolume {self.hypervolume:.6g}{share}",
+            "",
+            *_columns([["", *(n.rpartition("/")[2] for n in names), "architecture"], *rows]),
+            "",
+            f"* chosen; everything is in {self.run}",
+        ]
+
 
 def search(
     table: str | Path | Table | None = None,
@@ -388,3 +411,15 @@ def _result(
 
 def _numbers(trial: Trial) -> dict[str, Any]:
     return {"metrics": trial.to_json()["metrics"]}
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if abs(value) < 1e4 else f"{value:.6g}"
+
+
+def _columns(rows: list[list[str]]) -> list[str]:
+    """Cells right-aligned, the last column left-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(c.rjust(w) for c, w in zip(r[:-1], widths, strict=False)) + "  " + r[-1] for r in rows]
