@@ -171,7 +171,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     file.write_text("\n".join(["arch,valid", *rows]))
     again = search(file, space="scarlet-s1", objectives=["max valid", "min macs"], out=tmp_path / "again")
     assert again.front == result.front
-    with pytest.raises(InputError, match="say the space"):
+    with pytest.raises(InputError, match="say which space"):
         search(file)
 
 

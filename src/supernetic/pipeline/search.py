@@ -24,7 +24,6 @@ from ..run import Run, open_run, same_settings
 from ..searchers import Searcher, Task, Trial, drive
 from ..searchers.nsga2 import NSGA2
 from ..space import Arch, SequentialSpace, Space
-from .rank import _table as table_of
 
 T = TypeVar("T", Objective, Constraint)
 EVALUATIONS = 1000  # of searchers that never end by themselves
@@ -178,11 +177,8 @@ def _open(table: str | Path | Table | None, space: str | Space | None) -> Table:
         return table
     if space is None and table is None:
         raise InputError(f"a search needs a table: one of {', '.join(catalog.TABLES)}, or a file and its space")
-    if space is None and str(table) not in catalog.TABLES and Path(str(table)).suffix:
-        raise InputError(f"say the space that the rows of {table} belong to")
-    if space is None and str(table) not in catalog.TABLES:
-        raise UnknownNameError("table", str(table), catalog.TABLES)
-    return table_of(catalog.space(space or str(table)), table)
+    of = None if space is None else catalog.space(space)
+    return catalog.table(table or (of.name if of else ""), of)
 
 
 def _settled(

@@ -2,8 +2,8 @@
 
 Paper: Real et al., "Regularized Evolution for Image Classifier Architecture Search", arXiv 1802.01548;
 Guo et al., "Single Path One-Shot Neural Architecture Search with Uniform Sampling", arXiv 1904.00420.
-Differences: no network is evaluated twice; with several objectives, "best" goes by Pareto order. Regularised evolution
-keeps 30 and compares 10 by default (the paper 100 and 25).
+Differences: no network is evaluated twice (in regularised evolution a known child lives again at no cost); with several
+objectives, "best" goes by Pareto order. Regularised evolution keeps 30 and compares 10 by default (the paper 100, 25).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import numpy as np
 from ..space import Arch, Archs
 from .task import Asking, Task, Trial, fill
 from .variation import crossover, mutate, mutate_one
+
+STALE = 50  # known children in a row after which a random network is let in
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,14 @@ class RegularisedEvolution:
             parent = task.best_first([alive[i] for i in some])[0]
             return mutate_one(task.space, rng, np.array([parent.arch], dtype=np.int8))
 
-        while batch := (alive and fill(task, 1, seen, child)) or fill(task, 1, seen, draw):
+        stale = 0
+        while True:
+            batch = fill(task, 1, set(), child) if alive and stale < STALE else []
+            stale = stale + 1 if batch and task.space.canonical(batch[0]) in seen else 0
+            batch = batch or fill(task, 1, seen, draw)
+            if not batch:
+                return
+            seen.add(task.space.canonical(batch[0]))
             alive.extend(t for t in (yield batch) if t.ok)
 
 

@@ -150,13 +150,13 @@ class Task:
 def fill(task: Task, n: int, seen: set[Arch], propose: Callable[[int], Archs], patience: int = 100) -> list[Arch]:
     """Up to `n` feasible architectures whose networks are not in `seen` (which grows), from `patience` proposals."""
     found: list[Arch] = []
-    for _ in range(patience):
-        if len(found) >= n:
+    for attempt in range(patience):
+        if len(found) == n:
             break
-        candidates = propose(n - len(found))
+        candidates = propose((n - len(found)) * (4 if attempt else 1))  # what is left over is hard to come by
         for arch in map(tuple, candidates[task.feasible(candidates)].tolist()):
             network = task.space.canonical(arch)
-            if network not in seen:
+            if network not in seen and len(found) < n:
                 seen.add(network)
                 found.append(arch)
     return found
