@@ -1,0 +1,41 @@
+"""What the README shows is what the commands print."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCKS: list[tuple[str, str]] = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README.read_text(), re.S)
+
+
+@pytest.mark.parametrize(("command", "output"), BLOCKS, ids=[c.split()[1] for c, _ in BLOCKS])
+def test_examples_are_real(command: str, output: str, tmp_path: Path) -> None:
+    name, *arguments = shlex.split(command)
+    assert name == "supernetic"
+    done = subprocess.run(
+        [sys.executable, "-m", "supernetic.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    assert done.stdout.rstrip() == output.rstrip()
+
+
+def test_an_example_with_output_comes_early() -> None:
+    lines = README.read_text().splitlines()
+    assert lines.index("```console") < 45
+    assert len(BLOCKS) >= 3
+
+
+def test_every_link_leads_somewhere() -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README.read_text()):
+        assert (README.parent / target).exists(), target
+    for file in re.findall(r"\| `([\w/]+\.py)` \|", README.read_text()):
+        assert (README.parent / "src/supernetic" / file).exists(), file
