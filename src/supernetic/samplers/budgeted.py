@@ -1,0 +1,83 @@
+"""Budgeted sampling: only networks inside a cost window are trained.
+
+Paper: the released code of "Single Path One-Shot", arXiv 1904.00420, which draws a bin of 10 M between 290 and 360 M
+multiply-accumulates, then networks until one falls into it.
+Differences: one exact draw from the window takes the place of up to 500 rejected ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil, isfinite
+
+import numpy as np
+
+from ..costs.budget import BudgetSampler, budget_sampler, cost_constraints
+from ..costs.table import costs_of
+from ..errors import BudgetError, InputError
+from ..objective import Constraint, parse_where
+from ..space import Space
+from .step import Draw, Path, Sampler, Step, one
+
+TRIES = 10_000
+
+
+@dataclass(frozen=True)
+class Budgeted:
+    """One network of the window, exactly uniform; or the steps of another sampler, redrawn until all paths fit."""
+
+    where: tuple[str, ...] = ("macs in 290M..360M",)
+    step: float = 0.0  # cut the first window into bins this wide and draw a bin first; 0: one window
+    of: Sampler | None = None
+
+    def __post_init__(self) -> None:
+        first = self._constraints[0] if self.where else None
+        if first is None:
+            raise InputError("budgeted: where must name at least one window, such as 'macs<=300M'")
+        if self.step < 0 or (self.step and not (isfinite(first.low) and isfinite(first.high))):
+            raise InputError(f"budgeted: bins of {self.step:g} need a window with two ends, got {first}")
+
+    @property
+    def _constraints(self) -> list[Constraint]:
+        return cost_constraints(parse_where(text) for text in self.where)
+
+    def __call__(self, space: Space, draw: Draw) -> Step:
+        """Draw from the window."""
+        constraints = tuple(self._constraints)
+        if self.step:
+            constraints = (_bin(constraints[0], self.step, draw.rng), *constraints[1:])
+        if self.of is None:
+            archs, _ = _sampler(space, constraints).sample(draw.rng, 1)
+            return Step((Path(one(archs), regularise=True),))
+        for _ in range(TRIES):
+            step = self.of(space, draw)
+            if _within(space, step, constraints):
+                return step
+        raise BudgetError(
+            f"{space.name}: no step of {self.of} had all its paths within {' and '.join(map(str, constraints))} in "
+            f"{TRIES:,} tries"
+        )
+
+
+def _bin(window: Constraint, width: float, rng: np.random.Generator) -> Constraint:
+    """One of the window's bins, all equally likely; the last may be narrower."""
+    low = window.low + width * int(rng.integers(ceil((window.high - window.low) / width)))
+    last = low + width >= window.high
+    return replace(
+        window,
+        low=low,
+        high=min(low + width, window.high),
+        low_open=window.low_open and low == window.low,
+        high_open=window.high_open if last else True,
+    )
+
+
+def _within(space: Space, step: Step, constraints: tuple[Constraint, ...]) -> bool:
+    archs = np.array([p.arch for p in step.paths], dtype=np.int8)
+    return all(c.holds(v) for c in constraints for v in costs_of(space, archs, c.name).tolist())
+
+
+@lru_cache(maxsize=64)
+def _sampler(space: Space, constraints: tuple[Constraint, ...]) -> BudgetSampler:
+    return budget_sampler(space, constraints)

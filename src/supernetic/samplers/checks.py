@@ -1,0 +1,46 @@
+"""The contract of samplers, for `supernetic.testing`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..space import Arch, Space
+from .step import Draw, Sampler, Step
+
+
+def flaws(sampler: Sampler, space: Space, *, steps: int = 20, seed: int = 0) -> Iterator[str]:
+    """What is wrong with a sampler on a space, a sentence each; nothing if it keeps the contract."""
+    if not getattr(getattr(sampler, "__dataclass_params__", None), "frozen", False):
+        yield f"{sampler!r} must be a frozen dataclass: its fields are its settings"
+
+    def score(archs: Sequence[Arch]) -> list[float]:
+        return [float(sum(arch) % 7) for arch in archs]
+
+    drawn: list[Step] = []
+    for step in range(steps):
+        first, again = (sampler(space, Draw(np.random.default_rng([seed, step]), step, score)) for _ in range(2))
+        if first != again:
+            yield f"step {step} differs when it is drawn twice with the same seed"
+        yield from _step_flaws(first, space)
+        drawn.append(first)
+    if len({(len(s.paths), s.fresh_batch) for s in drawn}) > 1:
+        yield "the number of paths or batches changes from step to step"
+
+
+def _step_flaws(step: Step, space: Space) -> Iterator[str]:
+    if not step.paths:
+        yield "a step has no path"
+    taught = False
+    for path in step.paths:
+        space.check(path.arch)
+        if not all(type(gene) is int for gene in path.arch):
+            yield f"genes must be plain integers, got {path.arch!r}"
+        if path.target not in ("label", "teacher"):
+            yield f"a path's target is label or teacher, got {path.target!r}"
+        if path.target == "teacher" and not taught:
+            yield "a path learns from a teacher before any path has learned from labels"
+        taught = taught or path.target == "label"
+    if step.reduction not in ("mean", "sum"):
+        yield f"a step's reduction is mean or sum, got {step.reduction!r}"

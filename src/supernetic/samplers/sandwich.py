@@ -1,0 +1,33 @@
+"""Sandwich rule: the largest network learns from labels, sampled ones and the smallest from the largest.
+
+Paper: Yu & Huang, "Universally Slimmable Networks", arXiv 1903.05134; as in AttentiveNAS (paper 001), appendix A.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import InputError
+from ..space import Space
+from .extremes import extremes
+from .step import Draw, Path, Sampler, Step
+from .uniform import Uniform
+
+
+@dataclass(frozen=True)
+class Sandwich:
+    """Largest, `n` draws of `between`, smallest; gradients are summed, only the largest is regularised."""
+
+    n: int = 2
+    between: Sampler = field(default_factory=Uniform)
+
+    def __post_init__(self) -> None:
+        if self.n < 0:
+            raise InputError(f"sandwich: n, the number of sampled networks, must not be negative, got {self.n}")
+
+    def __call__(self, space: Space, draw: Draw) -> Step:
+        """The largest comes first: it is the teacher of the others."""
+        smallest, largest = extremes(space)
+        sampled = [path.arch for _ in range(self.n) for path in self.between(space, draw).paths]
+        pupils = [Path(arch, "teacher") for arch in (*sampled, smallest)]
+        return Step((Path(largest, regularise=True), *pupils), reduction="sum")

@@ -1,0 +1,69 @@
+"""What a sampler is given and what it returns: `sampler(space, Draw) -> Step`, a few `Path`s and one update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from ..space import Arch, Archs, Space
+
+Score = Callable[[Sequence[Arch]], Sequence[float]]
+
+
+def no_score(archs: Sequence[Arch]) -> list[float]:
+    """A score for those who have no batch at hand: all architectures are alike."""
+    return [0.0] * len(archs)
+
+
+class Draw(NamedTuple):
+    """What a draw may depend on. `score` is minus the loss on this step's batch: higher is better."""
+
+    rng: np.random.Generator
+    step: int = 0
+    score: Score = no_score
+
+
+class Path(NamedTuple):
+    """One forward and backward pass.
+
+    The target is the label, or the detached answer of the last path before it that learned from labels. Only a path
+    that may `regularise` gets the recipe's dropout and drop-connect.
+    """
+
+    arch: Arch
+    target: Literal["label", "teacher"] = "label"
+    regularise: bool = False
+
+
+class Step(NamedTuple):
+    """The paths whose gradients make one update.
+
+    They share a batch unless `fresh_batch`. Gradients are averaged or summed over the paths; with `even`, weights that
+    only some of the paths use get the mean over those paths in place of their sum, so that often used options learn no
+    faster than others.
+    """
+
+    paths: tuple[Path, ...]
+    fresh_batch: bool = False
+    reduction: Literal["mean", "sum"] = "mean"
+    even: bool = False
+
+
+class Sampler(Protocol):
+    """A frozen dataclass. The number of paths and batches is the same at every step."""
+
+    def __call__(self, space: Space, draw: Draw) -> Step:
+        """The paths of one step."""
+
+
+def batches_per_step(sampler: Sampler, space: Space) -> int:
+    """How many batches each step of a sampler takes."""
+    step = sampler(space, Draw(np.random.default_rng(0)))
+    return len(step.paths) if step.fresh_batch else 1
+
+
+def one(archs: Archs) -> Arch:
+    """The first row as an architecture."""
+    return tuple(archs[0].tolist())

@@ -1,0 +1,79 @@
+"""Strict fairness: every option of every choice is trained equally often at every step.
+
+Paper: Chu et al., "FairNAS", arXiv 1907.01845; SCARLET-NAS (paper 004), equation 2; "Single-path ranking correlations"
+(paper 002), section 4.3.
+Differences: choices with fewer options than the most (m) repeat permutations, their gradients averaged over the uses
+(`Step.even`). Choices that cannot be set freely (the edges of NAS-Bench-101) are drawn with a valid network instead. A
+choice that another one rules out on some paths (blocks beyond a depth) is dealt among the other paths, as evenly as
+their number allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArchError, UnknownNameError
+from ..space import Arch, Space
+from .step import Draw, Path, Step
+
+PROBES = 64  # valid networks whose genes are changed to see which choices are free
+
+
+@dataclass(frozen=True)
+class StrictFair:
+    """m paths per step, where m is the largest number of options."""
+
+    fresh_batch: bool = False  # a new batch for each path, as in paper 002
+    reduction: Literal["mean", "sum"] = "mean"  # the paper's equation averages; uninas, on which paper 002 rests, sums
+
+    def __post_init__(self) -> None:
+        if self.reduction not in ("mean", "sum"):
+            raise UnknownNameError("reduction", self.reduction, ("mean", "sum"))
+
+    def __call__(self, space: Space, draw: Draw) -> Step:
+        """Deal each choice's options to the paths by random permutations."""
+        fair = free_choices(space)
+        m = max(len(space.choices[i].options) for i in fair)
+        archs = space.sample(draw.rng, m)
+        for i in fair:
+            choice = space.choices[i]
+            limit = np.full(m, len(choice.options))
+            if choice.parent >= 0:
+                limit = np.array(choice.allowed)[archs[:, choice.parent]]
+            for options in np.unique(limit).tolist():
+                paths = np.flatnonzero(limit == options)
+                archs[paths, i] = deal(draw.rng, options, len(paths))
+        even = any(len(space.choices[i].options) < m for i in fair)
+        paths_ = tuple(Path(tuple(row), regularise=True) for row in archs.tolist())
+        return Step(paths_, self.fresh_batch, self.reduction, even)
+
+
+def deal(rng: np.random.Generator, options: int, n: int) -> npt.NDArray[np.int64]:
+    """`n` options, random permutation after random permutation."""
+    return np.concatenate([rng.permutation(options) for _ in range(-(-n // options))])[:n]
+
+
+@lru_cache(maxsize=16)
+def free_choices(space: Space) -> tuple[int, ...]:
+    """The choices that can be set whatever the others are, up to `Choice.allowed`."""
+    everything = tuple(range(len(space.choices)))
+    if type(space)._flaw is Space._flaw:
+        return everything
+    probes: list[Arch] = [tuple(row) for row in space.sample(np.random.default_rng(0), PROBES).tolist()]
+    return tuple(i for i in everything if all(_is_free(space, arch, i) for arch in probes))
+
+
+def _is_free(space: Space, arch: Arch, i: int) -> bool:
+    choice = space.choices[i]
+    limit = len(choice.options) if choice.parent < 0 else choice.allowed[arch[choice.parent]]
+    try:
+        for option in range(limit):
+            space.check((*arch[:i], option, *arch[i + 1 :]))
+    except ArchError:
+        return False
+    return True
