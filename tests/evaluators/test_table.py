@@ -30,6 +30,10 @@ def test_an_unknown_architecture_is_nan_not_another_row() -> None:
     assert present == {"table/x": 2.0}
 
 
+def test_no_columns_are_empty_records() -> None:
+    assert TableEvaluator(load(), ())([(0,) * 6, (1,) * 6]) == [{}, {}]
+
+
 def test_an_unknown_column_is_named() -> None:
     with pytest.raises(UnknownNameError, match="c10_valid_200"):
         _ = TableEvaluator(load(), ("c10_valid_20",)).test

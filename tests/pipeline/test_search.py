@@ -238,6 +238,12 @@ def test_bad_input_writes_nothing(
     assert not (tmp_path / "run").exists()
 
 
+def test_costs_alone_can_be_searched(tmp_path: Path) -> None:
+    result = search(**QUICK, objectives=["min macs", "max params"], out=tmp_path)
+    assert result.where == ()
+    assert set(result.reference) == {"cost/macs", "cost/params"}
+
+
 def test_objects_are_as_good_as_text(tmp_path: Path) -> None:
     goals = [Objective("table/c10_valid_200", True), Objective("cost/macs", False)]
     a = search(**QUICK, objectives=goals, out=tmp_path)

@@ -135,6 +135,14 @@ def test_constraints_are_checked_cheap_first_and_reasons_recorded(tmp_path: Path
         assert [r.get("reason", "") for r in run.read(TRIALS)] == ["", b.reason, c.reason]
 
 
+def test_what_is_not_there_is_not_evaluated() -> None:
+    toy = Toy()
+    task = Task(SPACE, TASK.objectives, among=np.array([A, C], dtype=np.int8))
+    a, b = drive(Script([A, B]), task, toy)
+    assert toy.asked == [A]
+    assert (a.status, b.status, b.reason) == ("ok", "infeasible", "not among the architectures there are")
+
+
 def test_one_failure_does_not_end_a_search(tmp_path: Path) -> None:
     with open_run(tmp_path, {}) as run:
         a, b, c = drive(Script([A, B, C]), TASK, Toy(dies=[B], blank=[C]), run)

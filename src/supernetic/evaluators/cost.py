@@ -30,4 +30,4 @@ class CostEvaluator:
         """Costs of each architecture."""
         rows = np.array(archs, dtype=np.int8).reshape(len(archs), len(self.space.choices))
         columns = [costs_of(self.space, rows, m.removeprefix("cost/")).tolist() for m in self.metrics]
-        return [dict(zip(self.metrics, map(float, values), strict=True)) for values in zip(*columns, strict=True)]
+        return [{m: float(c[i]) for m, c in zip(self.metrics, columns, strict=True)} for i in range(len(archs))]

@@ -33,4 +33,4 @@ class TableEvaluator:
         """The row of each architecture."""
         rows = self.table.find(np.array(archs, dtype=np.int8))
         columns = [np.where(rows >= 0, self.table[c].values[rows], np.nan).tolist() for c in self.columns]
-        return [dict(zip(self.metrics, values, strict=True)) for values in zip(*columns, strict=True)]
+        return [{m: c[i] for m, c in zip(self.metrics, columns, strict=True)} for i in range(len(archs))]

@@ -125,8 +125,8 @@ class _Answers:
             if reason:
                 yield Trial(arch, metrics, "failed", reason)
             elif not good:
-                broken = next(c for c in self.task.cheap if not c.holds(metrics[c.name]))
-                yield Trial(arch, metrics, "infeasible", f"{broken} does not hold")
+                broken = (f"{c} does not hold" for c in self.task.cheap if not c.holds(metrics[c.name]))
+                yield Trial(arch, metrics, "infeasible", next(broken, "not among the architectures there are"))
             else:
                 yield Trial(arch, metrics, *self.task.verdict(metrics))
 
