@@ -27,6 +27,8 @@ BAD = [
     (["cost", "macro", "9,9,9,9,9,9,9,9"], "must lie in 0..2, got 9"),
     (["cost", "macro", "1,2"], "has 8 integers, got 2"),
     (["cost", "macro", "macro-best", "--scale", "width=-1"], "width"),
+    (["cost", "--of-search", "--speeds", "H100=9"], "did you mean 'V100'"),
+    (["cost", "--of-search", "--budgets", "many"], "a value is a number"),
     (["cost", "macro"], "needs a space and an architecture"),
     (["sample", "macro", "--where", "macs"], "--where is NAME"),
     (["sample", "macro", "--where", "mac<=3M"], "did you mean 'macs'"),

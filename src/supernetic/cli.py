@@ -105,11 +105,13 @@ def cost(
     scale: Annotated[str, typer.Option(help='Such as "depth=2.0,width=1.4,resolution=380px,rule=repeat".')] = "",
     of_search: Annotated[bool, typer.Option("--of-search", help="What whole searches cost, from the papers.")] = False,
     deployments: Annotated[int, typer.Option(help="With --of-search: deployments N.")] = 40,
+    budgets: Annotated[str, typer.Option(help='With --of-search: MACs of a family, such as "350M,800M".')] = "",
+    speeds: Annotated[str, typer.Option(help='With --of-search: device speeds, such as "V100=1,TPUv3=2.7".')] = "",
     as_json: Json = False,
 ) -> None:
     """MACs, parameters, peak activations and layers of one architecture."""
     if of_search:
-        _cost_of_search(deployments, as_json)
+        _cost_of_search(deployments, budgets, speeds, as_json)
         return
     from .pipeline.look import cost as look
 
@@ -128,10 +130,12 @@ def cost(
     print(f"{report.macs:,} MACs, {report.params:,} parameters, at most {report.peak:,} activations alive at once")
 
 
-def _cost_of_search(deployments: int, as_json: bool) -> None:
-    from .costs.accounting import search_costs
+def _cost_of_search(deployments: int, budgets: str, speeds: str, as_json: bool) -> None:
+    from .costs.accounting import BUDGETS, SPEEDS, search_costs
 
-    records = search_costs(deployments)
+    family = [parse_quantity(b) / 1e6 for b in budgets.split(",")] if budgets else BUDGETS
+    devices = (item.partition("=") for item in speeds.split(",") if item)
+    records = search_costs(deployments, family, {**SPEEDS, **{d.strip(): parse_quantity(s) for d, _, s in devices}})
     if as_json:
         _print_json({"costs": [r._asdict() for r in records]})
         return
