@@ -6,6 +6,7 @@ SupernetError               exit 1: the work itself failed
     ├── ArchError           an architecture that does not fit its space
     ├── BudgetError         a cost window that holds no architecture, with the nearest feasible costs
     ├── TableError          a benchmark table or data file that is missing, truncated or malformed
+    ├── DataError           images or labels that cannot be used, with the file
     └── RunError            a run directory that cannot be used: foreign settings, locked, not writable
 """
 
@@ -50,6 +51,10 @@ class BudgetError(InputError):
 
 class TableError(InputError):
     """A table that cannot be read."""
+
+
+class DataError(InputError):
+    """Images or labels that cannot be used."""
 
 
 class RunError(InputError):

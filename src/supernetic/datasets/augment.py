@@ -1,0 +1,106 @@
+"""What happens to training images, on the device and a batch at a time; every image draws for itself.
+
+Written as names joined by `+`, in any order: `shift` (pad by 4 pixels and cut out again), `flip` (left and right),
+`crop` (a random part of random aspect, resized), and one policy: `autoaugment-cifar10`, `autoaugment-imagenet`,
+`randaugment`. They are applied in that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import torch
+from torch import Tensor
+from torch.nn.functional import affine_grid, grid_sample, interpolate, pad
+
+from ..errors import InputError, UnknownNameError
+from .policies import POLICIES, apply_policy
+
+NAMES = ("shift", "flip", "crop", *POLICIES)
+ATTEMPTS = 10  # at a crop that fits, before the centre is taken
+RATIO = (3 / 4, 4 / 3)  # of a crop's width to its height
+
+
+@dataclass(frozen=True)
+class Augment:
+    """Random changes to a batch of images; the defaults are none."""
+
+    shift: int = 0  # pixels of padding (black) on each side before an image of the same size is cut out
+    flip: bool = False
+    crop: float = 0.0  # the smallest share of the area that a crop keeps (ImageNet: .08); 0: no crop
+    policy: str = ""
+
+    def __post_init__(self) -> None:
+        if self.policy and self.policy not in POLICIES:
+            raise UnknownNameError("augmentation policy", self.policy, POLICIES)
+        if self.shift < 0 or not 0 <= self.crop <= 1:
+            raise InputError(f"shift must be 0 or more and crop 0 to 1, got {self.shift} and {self.crop}")
+
+    def __call__(self, images: Tensor, side: int, generator: torch.Generator) -> Tensor:
+        """Bytes N x H x W x C to floats in 0..1, N x C x `side` x `side`, channels last."""
+        if self.shift or self.flip:
+            images = shift_and_flip(images, self.shift, self.flip, generator)
+        x = as_floats(images)
+        x = random_crop(x, side, self.crop, generator) if self.crop else resize(x, side)
+        return apply_policy(self.policy, x, generator) if self.policy else x
+
+
+def parse(text: str) -> Augment:
+    """An `Augment` from its names, with the customary sizes: a shift of 4 pixels, crops from 8 % of the area."""
+    names = [name for name in text.split("+") if name]
+    for name in names:
+        if name not in NAMES:
+            raise UnknownNameError("augmentation", name, NAMES)
+    policies = [name for name in names if name in POLICIES]
+    if len(policies) > 1:
+        raise InputError(f"one policy at a time, got {' and '.join(policies)}")
+    return Augment(4 if "shift" in names else 0, "flip" in names, 0.08 if "crop" in names else 0.0, "".join(policies))
+
+
+def as_floats(images: Tensor) -> Tensor:
+    """Bytes N x H x W x C as floats in 0..1, N x C x H x W, channels last."""
+    return images.permute(0, 3, 1, 2).float().mul_(1 / 255)
+
+
+def resize(x: Tensor, side: int) -> Tensor:
+    """Bicubic with antialiasing; what is of that size already stays as it is."""
+    if x.shape[2:] == (side, side):
+        return x
+    return interpolate(x, (side, side), mode="bicubic", antialias=True).clamp(0, 1)
+
+
+def shift_and_flip(images: Tensor, shift: int, flip: bool, generator: torch.Generator) -> Tensor:
+    """One gather of pixels, N x H x W x C; what comes in from outside is black."""
+    n, height, width, channels = images.shape
+    device = images.device
+    offsets = torch.randint(0, 2 * shift + 1, (2, n, 1), generator=generator).to(device)
+    mirrored = (torch.rand((n, 1), generator=generator) < 0.5).to(device) & flip
+    padded = pad(images, (0, 0, shift, shift, shift, shift))
+    columns = torch.arange(width, device=device)
+    columns = torch.where(mirrored, width - 1 - columns, columns) + offsets[1]
+    rows = torch.arange(height, device=device) + offsets[0]
+    rows = rows + torch.arange(n, device=device)[:, None] * padded.shape[1]
+    pixels = rows[:, :, None] * padded.shape[2] + columns[:, None, :]
+    return padded.view(-1, channels).index_select(0, pixels.view(-1)).view(images.shape)
+
+
+def random_crop(x: Tensor, side: int, smallest: float, generator: torch.Generator) -> Tensor:
+    """A part of each image of random area, aspect and place, resized (bilinear) to `side`.
+
+    Paper: Szegedy et al., "Going deeper with convolutions", 2015, arXiv 1409.4842, section 6.
+    """
+    n, _, height, width = x.shape
+    area = torch.empty(ATTEMPTS, n).uniform_(smallest, 1, generator=generator)
+    ratio = torch.empty(ATTEMPTS, n).uniform_(log(RATIO[0]), log(RATIO[1]), generator=generator).exp()
+    sizes = torch.stack([(area * ratio * height / width).sqrt(), (area / ratio * width / height).sqrt()], dim=2)
+    fits = (sizes <= 1).all(dim=2)  # sizes are shares of width and height
+    first = fits.int().argmax(dim=0)
+    chosen = torch.where(fits.any(dim=0)[:, None], sizes[first, torch.arange(n)], torch.ones(2))
+    centre = (torch.rand((n, 2), generator=generator) * 2 - 1) * (1 - chosen)
+    matrix = torch.zeros(n, 2, 3)
+    matrix[:, [0, 1], [0, 1]] = chosen
+    matrix[:, :, 2] = centre
+    grid = affine_grid(matrix.to(x.device), [n, x.shape[1], side, side], align_corners=False)
+    cut = grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
+    return cut.contiguous(memory_format=torch.channels_last)

@@ -1,0 +1,58 @@
+"""Makes the embedded data set: `python -m supernetic.datasets.convert ../shared/data/fashion_mnist`.
+
+As many images of each class, drawn with a fixed seed, in the order of the original, as one lossless sheet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from .dataset import Images, Indices, Labels
+from .embedded import DATA, LABELS, SHEET
+from .sheets import read
+
+COUNTS = {"train": 8_000, "test": 2_000}
+COLUMNS = 100
+SEED = 20170825  # the day Fashion-MNIST was published
+
+
+def choose(labels: Labels, count: int) -> Indices:
+    """`count` rows, equally many of each class, ascending."""
+    rng = np.random.default_rng(SEED)
+    classes = np.unique(labels)
+    chosen = [rng.permutation(np.flatnonzero(labels == c))[: count // len(classes)] for c in classes]
+    return np.sort(np.concatenate(chosen))
+
+
+def sheet_of(images: Images, columns: int) -> Images:
+    """Tiles side by side, row by row: H x W."""
+    n, side = images.shape[:2]
+    rows = images[..., 0].reshape(n // columns, columns, side, side).swapaxes(1, 2)
+    return np.ascontiguousarray(rows.reshape(n // columns * side, columns * side))
+
+
+def main(source: Path, target: Path = DATA) -> dict[str, str]:
+    """Write the sheet and its labels; return the SHA-256 of each, for `embedded.py` and the README beside them."""
+    whole = read(source)
+    rows = {split: whole.given[split][choose(whole.labels[whole.given[split]], n)] for split, n in COUNTS.items()}
+    images, _ = whole.pixels(np.concatenate(list(rows.values())), None, None)
+    labels = {split: whole.labels[r].astype(np.uint8) for split, r in rows.items()}
+    target.mkdir(parents=True, exist_ok=True)
+    temporary = target / "temporary"
+    Image.fromarray(sheet_of(images, COLUMNS)).save(temporary, format="PNG", optimize=True)
+    os.replace(temporary, target / SHEET[0])
+    with open(temporary, "wb") as file:
+        np.savez_compressed(file, train=labels["train"], test=labels["test"])
+    os.replace(temporary, target / LABELS[0])
+    return {name: hashlib.sha256((target / name).read_bytes()).hexdigest() for name in (SHEET[0], LABELS[0])}
+
+
+if __name__ == "__main__":
+    for name, digest in main(Path(sys.argv[1])).items():
+        print(digest, name)

@@ -1,0 +1,104 @@
+"""Single images: reading a file of any common format, cutting to a square, gray and colour."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from ..errors import DataError
+from .dataset import Images
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pnm"}
+PLAIN = {"1": "L", "L": "L", "RGB": "RGB"}  # modes that lose nothing
+CONVERTED = {"P": "palette", "CMYK": "CMYK", "YCbCr": "YCbCr", "LAB": "LAB", "HSV": "HSV"}
+ALPHA = {"LA", "PA", "La", "RGBA", "RGBa"}
+
+
+def open_image(path: Path) -> tuple[Image.Image, str]:
+    """A decoded image, gray or RGB and upright, with a word on what was converted ("" if nothing was)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd metadata; pixels that cannot be decoded raise
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path) as image:
+                if getattr(image, "n_frames", 1) > 1:
+                    raise DataError(f"{path} is animated: an image must have one frame, got {image.n_frames}")  # type: ignore[attr-defined]
+                image.load()
+                return _plain(path, ImageOps.exif_transpose(image))
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist") from None
+    except UnidentifiedImageError:
+        empty = path.stat().st_size == 0
+        raise DataError(f"{path} {'is empty: 0 bytes' if empty else 'is not an image that can be read'}") from None
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        raise DataError(f"{path} is too large: at most {Image.MAX_IMAGE_PIXELS:,} pixels are read") from None
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, MemoryError) as error:
+        # Pillow's decoders raise all of these for damaged files
+        raise DataError(f"{path} cannot be decoded: {str(error) or type(error).__name__}") from None
+
+
+def _plain(path: Path, image: Image.Image) -> tuple[Image.Image, str]:
+    if 0 in image.size:
+        raise DataError(f"{path} has no pixels: its size is {image.width}x{image.height}")
+    if image.mode in PLAIN:
+        return image.convert(PLAIN[image.mode]), ""
+    if image.mode in ALPHA or "transparency" in image.info:
+        gray = image.mode in ("LA", "La")
+        on_white = Image.new("RGBA", image.size, "white")
+        on_white.alpha_composite(image.convert("RGBA"))
+        return on_white.convert("L" if gray else "RGB"), "transparent images laid on white"
+    if image.mode in CONVERTED:
+        return image.convert("RGB"), f"{CONVERTED[image.mode]} images converted to RGB"
+    raise DataError(f"{path} has the mode {image.mode}: 8-bit gray, RGB, CMYK, palette or alpha images are read")
+
+
+def size_of(path: Path) -> tuple[int, int] | None:
+    """Width and height from an image's header; None if there is none to read (`open_image` will say why)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(path) as image:
+                return image.size
+    except Exception:  # damaged headers raise anything; the error for the user comes from decoding
+        return None
+
+
+def square(image: Image.Image, side: int) -> Image.Image:
+    """The centre of an image as `side` x `side` pixels (bicubic, with antialiasing)."""
+    if image.size == (side, side):
+        return image
+    return ImageOps.fit(image, (side, side), Image.Resampling.BICUBIC)
+
+
+def as_array(images: Sequence[Image.Image], side: int, gray: bool) -> Images:
+    """Images of one size as an array of one or three channels."""
+    out = np.empty((len(images), side, side, 1 if gray else 3), dtype=np.uint8)
+    for i, image in enumerate(images):
+        out[i] = np.asarray(image.convert("L" if gray else "RGB")).reshape(out[i].shape)
+    return out
+
+
+def fit(images: Images, side: int) -> Images:
+    """`square` over an array."""
+    if images.shape[1:3] == (side, side):
+        return images
+    gray = images.shape[3] == 1
+    resized = [square(Image.fromarray(image[..., 0] if gray else image), side) for image in images]
+    return as_array(resized, side, gray)
+
+
+def recolour(images: Images, gray: bool | None) -> Images:
+    """Gray from colour by ITU-R 601 luma, colour from gray by repetition; None leaves them as they are."""
+    if gray and images.shape[3] == 3:
+        out = np.empty((*images.shape[:3], 1), dtype=np.uint8)
+        weights = np.array([19595, 38470, 7471], dtype=np.uint32)  # of 2^16, as Pillow rounds
+        for at in range(0, len(images), 4096):
+            out[at : at + 4096, ..., 0] = (images[at : at + 4096].astype(np.uint32) @ weights + 0x8000) >> 16
+        return out
+    if gray is False and images.shape[3] == 1:
+        return np.repeat(images, 3, axis=3)
+    return images

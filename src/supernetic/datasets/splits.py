@@ -1,0 +1,74 @@
+"""Stratified splits and subsets: every class keeps its share, and the draw depends on the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..errors import InputError
+from .dataset import SPLITS, Indices, Labels
+
+# The order in which a class with few images serves the splits, after its first image for training.
+ORDER = ("valid", "test", "calibrate")
+
+
+def split(labels: Labels, given: Mapping[str, Indices], shares: Mapping[str, float], seed: int) -> dict[str, Indices]:
+    """The four splits: those given, and the missing ones cut from `train` (a share, or a count of images if >= 1)."""
+    pool = given["train"]
+    missing = {name: shares[name] for name in ORDER if name not in given}
+    wanted = {name: share if share < 1 else share / len(pool) for name, share in missing.items()}
+    for name, share in shares.items():
+        if not share >= 0 or not share < np.inf:
+            raise InputError(f"the share of {name} images must be 0 or more, got {share}")
+    if sum(wanted.values()) >= 1:
+        asked = ", ".join(f"{name} {share:g}" for name, share in missing.items())
+        raise InputError(f"{asked} leave none of {len(pool)} images to train on")
+    parts: dict[str, list[Indices]] = {name: [] for name in ("train", *wanted)}
+    for label, rows in _strata(labels[pool]):
+        left = _shuffled(pool[rows], seed, label)
+        for name, n in _portions(len(left), wanted).items():
+            parts[name].append(left[:n])
+            left = left[n:]
+        parts["train"].append(left)
+    made = {name: np.sort(np.concatenate(rows)) for name, rows in parts.items()}
+    return {name: made.get(name, np.sort(given[name]) if name in given else pool[:0]) for name in SPLITS}
+
+
+def subset(labels: Labels, given: Mapping[str, Indices], limit: int, seed: int) -> dict[str, Indices]:
+    """At most `limit` images in all, shared out over parts and classes in proportion.
+
+    A larger limit with the same seed keeps the images of a smaller one, but for rounding.
+    """
+    total = sum(map(len, given.values()))
+    strata = [(name, label, rows[at]) for name, rows in given.items() for label, at in _strata(labels[rows])]
+    if limit >= total:
+        return dict(given)
+    if limit < len(strata):
+        raise InputError(f"a limit of {limit} images is below {len(strata)}, one of each class and split")
+    spare = limit - len(strata)
+    exact = np.array([spare * (len(rows) - 1) / max(1, total - len(strata)) for _, _, rows in strata])
+    sizes = np.floor(exact).astype(int)
+    sizes[np.argsort(sizes - exact, kind="stable")[: spare - sizes.sum()]] += 1  # the largest remainders
+    kept: dict[str, list[Indices]] = {name: [] for name in given}
+    for (name, label, rows), size in zip(strata, sizes, strict=True):
+        kept[name].append(_shuffled(rows, seed, label)[: 1 + size])
+    return {name: np.sort(np.concatenate(rows)) if rows else given[name] for name, rows in kept.items()}
+
+
+def _strata(labels: Labels) -> list[tuple[int, Indices]]:
+    return [(int(label), np.flatnonzero(labels == label)) for label in np.unique(labels)]
+
+
+def _shuffled(rows: Indices, seed: int, label: int) -> Indices:
+    return np.random.default_rng([seed, label, len(rows)]).permutation(rows)
+
+
+def _portions(n: int, shares: Mapping[str, float]) -> dict[str, int]:
+    """How many of a class's `n` images each split gets: its share, at least one where that leaves one to train on."""
+    portions = {}
+    spare = n - 1
+    for name, share in shares.items():
+        portions[name] = min(spare, max(1, round(share * n)) if share else 0)
+        spare -= portions[name]
+    return portions
