@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..errors import InputError, UnknownNameError
+from ..errors import UnknownNameError
 from .attentive import Attentive
 from .budgeted import Budgeted
 from .hierarchical import Hierarchical
 from .sandwich import Sandwich
+from .settings import read_fields
 from .step import Sampler
 from .strict_fair import StrictFair
 from .uniform import Uniform
@@ -31,31 +32,8 @@ def sampler(settings: str | Mapping[str, Any]) -> Sampler:
     name = str(table.pop("name", ""))
     if name not in SAMPLERS:
         raise UnknownNameError("sampler", name, SAMPLERS)
-    known = {f.name: f for f in fields(SAMPLERS[name])}
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key not in known:
-            raise UnknownNameError(f"setting of {name}", key, known)
-        values[key] = _value(f"{name}: {key}", known[key].type, value)
-    made: Sampler = SAMPLERS[name](**values)
+    made: Sampler = SAMPLERS[name](**read_fields(name, SAMPLERS[name], table, {"Sampler": sampler}))
     return made
-
-
-def _value(what: str, kind: Any, value: Any) -> Any:
-    """A value of the field's type, which is text here (annotations are not evaluated)."""
-    if "Sampler" in kind:
-        return sampler(value)
-    if kind == "tuple[str, ...]":
-        value = (value,) if isinstance(value, str) else tuple(value)
-        if all(isinstance(v, str) for v in value):
-            return value
-    elif kind.startswith("Literal") and isinstance(value, str):
-        return value
-    elif kind in ("int", "float", "bool", "str"):
-        accepted = {"int": ("int",), "float": ("int", "float")}.get(kind, (kind,))
-        if type(value).__name__ in accepted:
-            return value
-    raise InputError(f"{what} must be {kind}, got {value!r}")
 
 
 def settings_of(made: Any) -> dict[str, Any]:

@@ -1,0 +1,146 @@
+"""Checkpoints: weights, optimiser, averaged weights and step in one safetensors file with its checksum inside.
+
+A file appears whole or not at all, and the newest two are kept: should the newest be damaged, the one before is used.
+The learning rate and all randomness are functions of the step, so nothing else has to be stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from ..errors import RunError
+from .optim import Average
+
+KEPT = 2
+
+
+@dataclass(frozen=True)
+class State:
+    """What training changes."""
+
+    model: nn.Module
+    optimisers: tuple[Optimizer, ...]
+    average: Average | None
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything by name, on the CPU."""
+        found = {f"model.{n}": t for n, t in self.model.state_dict().items()}
+        for name, p in self.model.named_parameters():
+            for optimiser in self.optimisers:
+                values = optimiser.state.get(p, {})
+                found |= {f"optimiser.{name}:{k}": v for k, v in values.items() if v is not None}
+        if self.average is not None:
+            found |= {f"average.{n}": t for n, t in self.average.tensors.items()}
+        return {n: t.detach().cpu().contiguous() for n, t in found.items()}
+
+    @torch.no_grad()
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `tensors` returned."""
+        _fill(self.model.state_dict(), tensors, "model.")
+        if self.average is not None:
+            _fill(self.average.tensors, tensors, "average.")
+        owners = {p: o for o in self.optimisers for group in o.param_groups for p in group["params"]}
+        parameters = dict(self.model.named_parameters())
+        for optimiser in self.optimisers:
+            optimiser.state.clear()
+        for key, value in tensors.items():
+            kind, _, rest = key.partition(".")
+            if kind == "optimiser":
+                name, _, slot = rest.rpartition(":")
+                p = parameters[name]
+                # Buffers are laid out as their parameter; Adam's counters stay on the CPU.
+                like = torch.empty_like(p).copy_(value) if value.shape == p.shape else value.clone()
+                owners[p].state.setdefault(p, {})[slot] = like
+
+
+def _fill(into: Mapping[str, Tensor], tensors: Mapping[str, Tensor], prefix: str) -> None:
+    for name, tensor in into.items():
+        value = tensors.get(prefix + name)
+        if value is None or value.shape != tensor.shape:
+            found = "nothing" if value is None else f"a tensor of shape {tuple(value.shape)}"
+            raise RunError(f"the checkpoint does not fit: {name} has shape {tuple(tensor.shape)}, found {found}")
+        tensor.copy_(value)
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A directory of checkpoints, `step-00001000.safetensors`."""
+
+    directory: Path
+
+    def save(self, step: int, tensors: Mapping[str, Tensor]) -> Path:
+        """Write a checkpoint and remove all but the newest."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path = self.directory / f"step-{step:08d}.safetensors"
+        write(path, tensors, {"step": step})
+        for old in self._newest_first()[KEPT:]:
+            old.unlink()
+        return path
+
+    def latest(self) -> tuple[int, dict[str, Tensor]]:
+        """(step, tensors) of the newest checkpoint that is whole; (0, nothing) if there is none."""
+        for path in self._newest_first():
+            try:
+                tensors, notes = read(path)
+            except RunError as error:
+                warnings.warn(f"{error}; going back to the checkpoint before it", stacklevel=3)
+                continue
+            return int(notes["step"]), tensors
+        return 0, {}
+
+    def _newest_first(self) -> list[Path]:
+        if not self.directory.is_dir():
+            return []
+        return sorted(
+            (p for p in self.directory.iterdir() if re.fullmatch(r"step-\d+\.safetensors", p.name)), reverse=True
+        )
+
+
+def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | str]) -> None:
+    """Put a safetensors file in place at once, with a checksum over names, shapes and values."""
+    note = json.dumps({**notes, "sha256": checksum(tensors)}, sort_keys=True)  # one entry: their order is not kept
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(save(dict(tensors), {"supernetic": note}))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise RunError(f"the checkpoint {path} cannot be written: {error.strerror or error}") from None
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, int | str]]:
+    """(tensors, notes) of a file that `write` made; a `RunError` if it is not whole."""
+    try:
+        with safe_open(path, "pt") as file:
+            notes = json.loads(file.metadata()["supernetic"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"the checkpoint {path} is damaged: {error}") from None
+    if notes.get("sha256") != checksum(tensors):
+        raise RunError(f"the checkpoint {path} is damaged: its checksum does not match")
+    return tensors, notes
+
+
+def checksum(tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 over names, types, shapes and values."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

@@ -1,0 +1,20 @@
+"""Other devices, mixed precision and several processes, by accelerate. One CPU process needs none of this.
+
+GPU paths are written but untested until someone has run them; two CPU processes (gloo) are tested.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator  # type: ignore[import-untyped]
+
+
+def accelerator(precision: Literal["no", "fp16", "bf16"] = "no", *, cpu: bool = False) -> Accelerator:
+    """What `fit` needs. In a process started by `accelerate launch` or `torchrun` it joins the others."""
+    from accelerate import Accelerator
+    from accelerate.utils import DistributedDataParallelKwargs  # type: ignore[import-untyped]
+
+    unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # a path leaves most of a supernet out
+    return Accelerator(mixed_precision=precision, cpu=cpu, kwargs_handlers=[unused])

@@ -1,0 +1,299 @@
+"""The training loop, for supernets and networks alike. The caller iterates; every step is one update.
+
+A step depends on the weights before it and on (seed, step, rank), nothing else: killed at any moment and resumed, a
+training ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..errors import InputError, SupernetError
+from ..nn.norm import batch_statistics
+from ..nn.run import QUIET, Noise
+from ..run import TIMINGS, Run
+from ..samplers.step import Draw, Path, Sampler, Step, batches_per_step
+from ..space import Arch
+from .checkpoint import Checkpoints, State
+from .loss import label_loss, teacher_loss
+from .optim import Average, optimisers, set_lr
+from .recipe import Recipe
+from .schedule import Plan, plan_of
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator  # type: ignore[import-untyped]
+
+METRICS = "metrics.jsonl"
+NETWORK = Step((Path((), regularise=True),))  # a network has one path, and no choice
+
+
+class Source(Protocol):
+    """Batches by number, such as `datasets.Batches`: the same number is always the same batch."""
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches per epoch."""
+
+    def batch(self, step: int) -> tuple[Tensor, Tensor]:
+        """Images N x C x H x W and labels, this process's part."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a training stands after a step; `loss` is the mean over the step's paths."""
+
+    step: int  # steps done
+    steps: int  # in all
+    loss: float
+    lr: float
+    images_per_s: float
+    seconds_left: float
+
+
+def fit(
+    model: nn.Module,
+    batches: Source,
+    sampler: Sampler | None,
+    recipe: Recipe,
+    run: Run | None = None,
+    *,
+    seed: int = 0,
+    name: str = "training",
+    checkpoint_every: int = 1000,
+    log_every: int = 50,
+    accelerator: Accelerator | None = None,
+) -> Iterator[Progress]:
+    """Train a supernet along the sampler's paths, or a network (`sampler=None`), and yield after every step.
+
+    With a `run`, training is recorded in `metrics.jsonl` (the mean loss of every `log_every` steps) and resumes from
+    `checkpoints/<name>`. An `accelerator` (see `training.devices`) adds other devices, mixed precision and several
+    processes, of which only the main one has the run. At the end the model holds the averaged weights, if the recipe
+    averages.
+    """
+    plan = plan_for(model, batches, sampler, recipe)
+    checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # no half-told interval is lost
+    worker = _Worker(model, batches, sampler, plan, seed, accelerator)
+    store = Checkpoints(run.path / "checkpoints" / name) if run else None
+    start = worker.resume(store)
+    if run:
+        _forget(run, name, start)
+    losses: list[float] = []
+    began = lap = perf_counter()
+    images = 0
+    for step in range(start, plan.steps):
+        loss, seen = worker.update(step)
+        done, lr = step + 1, plan.lr(step)
+        losses.append(loss)
+        images += seen
+        last = done == plan.steps
+        if run and (last or done % log_every == 0):
+            run.append(METRICS, [{"task": name, "step": done, "loss": sum(losses) / len(losses), "lr": lr}])
+            losses.clear()
+        if run and store and (last or done % checkpoint_every == 0):
+            store.save(done, worker.state.tensors())
+            lap, before = perf_counter(), lap
+            run.append(TIMINGS, [{"task": name, "step": done, "seconds": round(lap - before, 3)}])
+        seconds = perf_counter() - began
+        left = seconds / (done - start) * (plan.steps - done)
+        yield Progress(done, plan.steps, loss, lr, images / seconds, left)
+    if worker.state.average is not None:
+        model.load_state_dict(worker.state.average.tensors)
+
+
+def plan_for(model: nn.Module, batches: Source, sampler: Sampler | None, recipe: Recipe) -> Plan:
+    """The recipe's durations in steps for this model and data."""
+    taken = batches_per_step(sampler, _space(model)) if sampler else 1
+    return plan_of(recipe, batches.steps_per_epoch, taken)
+
+
+def _space(model: nn.Module) -> Any:
+    """What a supernet samples from while it is trained."""
+    space = getattr(model, "space", None)
+    if space is None:
+        raise InputError(f"a sampler needs a supernet, got {type(model).__name__}")
+    return space
+
+
+class _Worker:
+    """One process's part of the training."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        batches: Source,
+        sampler: Sampler | None,
+        plan: Plan,
+        seed: int,
+        accelerator: Accelerator | None,
+    ) -> None:
+        recipe = plan.recipe
+        self.model, self.batches, self.sampler, self.plan, self.recipe = model, batches, sampler, plan, recipe
+        self.seed, self.accelerator = seed, accelerator
+        self.rank = accelerator.process_index if accelerator else 0
+        self.sides: tuple[str, ...] = getattr(model, "sides", ("",))
+        self.noise = Noise(recipe.dropout, recipe.drop_connect)
+        if accelerator:
+            model.to(accelerator.device)
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.parameters = dict(model.named_parameters())
+        made = optimisers(model, recipe)
+        self.state = State(model, (*made.path, *made.step), Average(model, recipe.ema) if recipe.ema else None)
+        self.net, self.per_path, self.per_step = model, list(made.path), list(made.step)
+        if accelerator:
+            self.net = accelerator.prepare(model)
+            self.per_path, self.per_step = ([accelerator.prepare(o) for o in os] for os in made)
+
+    def resume(self, store: Checkpoints | None) -> int:
+        """Take over the latest checkpoint, if there is one; the number of steps that it has behind it."""
+        found = store.latest() if store else (0, {})
+        if self.accelerator and self.accelerator.num_processes > 1:
+            from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
+
+            found = broadcast_object_list([found])[0]  # only the main process has a store
+        step, tensors = found
+        if tensors:
+            self.state.load(tensors)
+        return step
+
+    def update(self, step: int) -> tuple[float, int]:
+        """(mean loss, images seen) of one update."""
+        torch.manual_seed(int(np.random.SeedSequence([self.seed, step, self.rank]).generate_state(1)[0]))
+        self.model.train()
+        set_lr(self.state.optimisers, self.plan.lr(step))
+        for optimiser in (*self.per_path, *self.per_step):
+            optimiser.zero_grad(set_to_none=True)  # unused weights must not move by momentum or decay
+        batch = self._batch(step, 0)
+        drawn = self._draw(step, batch)
+        passes = self._passes(drawn, step)
+        share = len(passes) if drawn.reduction == "mean" else len(passes) // len(drawn.paths)
+        losses: list[Tensor] = []
+        teacher: Tensor | None = None
+        images = 0
+        with _counted(self.parameters.values() if drawn.even else ()) as uses:
+            for k, (path, side) in enumerate(passes):
+                if k and drawn.fresh_batch:
+                    batch = self._batch(step, k % len(drawn.paths))
+                x, labels = batch
+                with self._unsynchronised(k < len(passes) - 1 and not self.per_path):
+                    logits = self._forward(self.net, x, path, side)
+                    if path.target == "label":
+                        loss, teacher = label_loss(logits, labels, self.recipe.label_smoothing), logits.detach()
+                    else:
+                        assert teacher is not None, "samplers put a path that learns from labels first"
+                        loss = teacher_loss(logits, teacher)
+                    self._backward(loss / share)
+                losses.append(loss.detach())
+                images += len(x)
+                self._step(self.per_path, share)
+        for p, n in uses.items():
+            if n < len(passes) and p.grad is not None:
+                p.grad.div_(n * len(drawn.paths) / len(passes))
+        self._step(self.per_step)
+        if self.state.average is not None:
+            self.state.average.update(self.model)
+        return self._mean(losses, step), images
+
+    def _batch(self, step: int, k: int) -> tuple[Tensor, Tensor]:
+        x, labels = self.batches.batch(step * self.plan.batches + k)
+        return x.contiguous(memory_format=torch.channels_last), labels
+
+    def _draw(self, step: int, batch: tuple[Tensor, Tensor]) -> Step:
+        if self.sampler is None:
+            return NETWORK
+        rng = np.random.default_rng([self.seed, step])  # the same in all processes
+        return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch, self.sides[0])))
+
+    @torch.no_grad()
+    def _score(self, batch: tuple[Tensor, Tensor], side: str, archs: Sequence[Arch]) -> list[float]:
+        """Minus the loss of each architecture on a batch, with the batch's own BN statistics; nothing is changed."""
+        with batch_statistics(self.model):
+            logits = [self._forward(self.model, batch[0], Path(arch), side) for arch in archs]
+        losses = torch.stack([label_loss(z, batch[1], self.recipe.label_smoothing) for z in logits])
+        return (-self._over_processes(losses)).tolist()
+
+    def _passes(self, drawn: Step, step: int) -> list[tuple[Path, str]]:
+        """Paths with the side that each takes; in turns, or all paths by one side and then by the other."""
+        if self.recipe.sides == "both":
+            return [(path, side) for side in self.sides for path in drawn.paths]
+        return [(path, self.sides[(step + k) % len(self.sides)]) for k, path in enumerate(drawn.paths)]
+
+    def _forward(self, net: nn.Module, x: Tensor, path: Path, side: str) -> Tensor:
+        noise = self.noise if path.regularise else QUIET
+        logits: Tensor = net(x, noise) if self.sampler is None else net(x, path.arch, noise, side)
+        return logits
+
+    def _unsynchronised(self, wanted: bool) -> AbstractContextManager[Any]:
+        """Within, processes keep their gradients to themselves; the last path of a step brings them together."""
+        return self.accelerator.no_sync(self.net) if self.accelerator and wanted else nullcontext()
+
+    def _backward(self, loss: Tensor) -> None:
+        if self.accelerator:
+            self.accelerator.backward(loss)
+        else:
+            loss.backward()  # type: ignore[no-untyped-call]
+
+    def _step(self, optimisers: list[Any], share: int = 1) -> None:
+        """Clip and update; gradients of a single path count in full, not as their `share` of the step."""
+        for optimiser in optimisers:
+            grads = [p for group in optimiser.param_groups for p in group["params"] if p.grad is not None]
+            if share > 1:
+                for p in grads:
+                    p.grad.mul_(share)
+            clip: Any = self.accelerator or nn.utils
+            if self.recipe.clip_norm:
+                clip.clip_grad_norm_(grads, self.recipe.clip_norm)
+            if self.recipe.clip_value:
+                clip.clip_grad_value_(grads, self.recipe.clip_value)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+
+    def _mean(self, losses: list[Tensor], step: int) -> float:
+        loss = float(self._over_processes(torch.stack(losses).mean()))
+        if not isfinite(loss):
+            raise SupernetError(
+                f"training diverged: the loss of step {step + 1} is {loss}; "
+                "a lower learning rate, a warm-up or clipping may help"
+            )
+        return loss
+
+    def _over_processes(self, tensor: Tensor) -> Tensor:
+        """The mean over all processes."""
+        if self.accelerator is None or self.accelerator.num_processes == 1:
+            return tensor
+        reduced: Tensor = self.accelerator.reduce(tensor, "mean")
+        return reduced
+
+
+@contextmanager
+def _counted(parameters: Iterable[nn.Parameter]) -> Iterator[dict[nn.Parameter, int]]:
+    """Counts, within, how many backward passes reach each parameter."""
+    uses: dict[nn.Parameter, int] = {}
+
+    def used(parameter: Tensor) -> None:
+        uses[parameter] = uses.get(parameter, 0) + 1  # type: ignore[index, call-overload]
+
+    handles = [p.register_post_accumulate_grad_hook(used) for p in parameters]  # type: ignore[no-untyped-call]
+    try:
+        yield uses
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _forget(run: Run, name: str, step: int) -> None:
+    """Drop what was recorded after the checkpoint: those steps are taken again."""
+    records = run.read(METRICS)
+    kept = [r for r in records if r.get("task") != name or r["step"] <= step]
+    if len(kept) < len(records):
+        run.write(METRICS, "")
+        run.append(METRICS, kept)

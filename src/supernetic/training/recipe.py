@@ -1,0 +1,103 @@
+"""Training settings, one TOML file per recipe. Durations are text with a unit: "250 epochs", "3750 steps"."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import InputError
+from ..samplers.named import sampler, settings_of
+from ..samplers.settings import read_fields
+from ..samplers.step import Sampler
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train. A step is one update of the weights, however many paths it takes."""
+
+    title: str = ""
+    source: str = ""  # where the settings come from, and which of them are ours
+
+    length: str = "100 epochs"
+    batch_size: int = 256
+    augment: str = ""  # as `datasets.augment` reads it: "shift+flip"
+
+    optimiser: Literal["sgd", "rmsprop", "adam"] = "sgd"
+    lr: float = 0.1
+    momentum: float = 0.9  # of SGD and RMSProp; Adam's first moment
+    nesterov: bool = False
+    smoothing: float = 0.9  # of squared gradients: RMSProp's and Adam's (.999 is usual there)
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    decay_all: bool = False  # decay BN weights and biases too
+
+    schedule: Literal["cosine", "linear", "step", "constant"] = "cosine"
+    lr_end: float = 0.0  # where cosine and linear schedules end
+    warmup: str = "0 steps"  # linear from zero
+    decay_factor: float = 0.1  # of a step schedule,
+    decay_every: str = ""  # again and again,
+    decay_at: tuple[str, ...] = ()  # or at given times
+
+    label_smoothing: float = 0.0
+    dropout: float = 0.0
+    drop_connect: float = 0.0
+    clip_norm: float = 0.0  # 0: gradients are not clipped
+    clip_value: float = 0.0
+    ema: float = 0.0  # decay of the averaged weights, which replace the trained ones at the end; 0: none
+
+    sampler: Sampler | None = None  # of a supernet's paths; none for a network
+    shared_lr: float = 1.0  # factor on the learning rate of stem and head, which every path trains
+    shared_update: Literal["step", "path"] = "step"  # update stem and head once per step, or after every path
+    sides: Literal["alternate", "both"] = "alternate"  # of BCNet's supernet: one after the other, or both every time
+
+    def __post_init__(self) -> None:
+        for name in ("length", "warmup", *(["decay_every"] if self.decay_every else [])):
+            parse_duration(name, getattr(self, name))
+        for text in self.decay_at:
+            parse_duration("decay_at", text)
+        for name in ("lr", "batch_size", "shared_lr", "eps", "decay_factor"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"recipe: {name} must be positive, got {getattr(self, name)}")
+        for name in ("weight_decay", "lr_end", "clip_norm", "clip_value"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"recipe: {name} must not be negative, got {getattr(self, name)}")
+        for name in ("momentum", "smoothing", "label_smoothing", "dropout", "drop_connect", "ema"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"recipe: {name} must lie in 0..1 (without 1), got {getattr(self, name)}")
+        if self.nesterov and (self.optimiser != "sgd" or not self.momentum):
+            raise InputError("recipe: nesterov needs sgd with a momentum")
+        if self.schedule == "step" and not (self.decay_every or self.decay_at):
+            raise InputError("recipe: a step schedule needs decay_every or decay_at")
+
+    def settings(self) -> dict[str, Any]:
+        """All fields as TOML can hold them, for a run's record."""
+        table = {f.name: getattr(self, f.name) for f in fields(self)}
+        table["sampler"] = settings_of(self.sampler) if self.sampler else None
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in table.items() if v is not None}
+
+
+def recipe(settings: Mapping[str, Any]) -> Recipe:
+    """A recipe from the table of a TOML file."""
+    return Recipe(**read_fields("recipe", Recipe, settings, {"Sampler": sampler}))
+
+
+def read_recipe(path: str | Path) -> Recipe:
+    """A recipe from a TOML file."""
+    try:
+        return recipe(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: not readable as TOML: {error}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def parse_duration(what: str, text: str) -> tuple[float, Literal["steps", "epochs"]]:
+    """(number, unit) of `250 epochs` or `1 step`."""
+    found = re.fullmatch(r"\s*(\d+(?:_\d+)*(?:\.\d+)?)\s*(step|epoch)s?\s*", text)
+    if not found:
+        raise InputError(f"recipe: {what} is a number of steps or epochs, such as '5 epochs', got {text!r}")
+    return float(found[1].replace("_", "")), "steps" if found[2] == "step" else "epochs"
