@@ -33,6 +33,8 @@ BAD = [
     (["sample", "macro", "--where", "macs"], "--where is NAME"),
     (["sample", "macro", "--where", "mac<=3M"], "did you mean 'macs'"),
     (["sample", "macro", "--where", "macs<=3K"], "run from 7.713M to 105.7M"),
+    (["rank", "--score", "macs", "--truth", "c10_test_200", "--seed", "-1"], "negative, got -1"),
+    (["cost", "nasbench201:cells=99999", "all-none"], "cells must lie in 1..100"),
     (["sample", "macro", "-n", "0"], "at least 1, got 0"),
     (["sample", "macro", "-n", "many"], "many"),
     (["sample", "--table", "macro"], "needs --table, --equidistant and --by"),

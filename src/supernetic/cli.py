@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
+Seed = Annotated[int, typer.Option(help="Seed of all randomness.", callback=lambda seed: _require_seed(seed))]
 Where = Annotated[
     list[str], typer.Option(help="NAME (<=|>=|<|>) VALUE or NAME in A..B, with units K, M, G, ms, %. Repeatable.")
 ]
@@ -51,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _leave(130, "interrupted")
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _require_seed(seed: int) -> int:
+    if seed < 0:
+        raise InputError(f"a seed must not be negative, got {seed}")
+    return seed
 
 
 def _value(error: typer.TyperException, given: list[str]) -> str:
