@@ -23,13 +23,7 @@ WORDS = {"train": ("train",), "valid": ("valid", "val"), "calibrate": ("calibrat
 
 def read(path: Path) -> Source:
     """The images and labels of a file."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError("it holds one bare array")
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(f"{path} is not a complete npz file without pickles: {error}") from None
+    arrays = read_npz(path)
     pairs = _pairs(path, arrays)
     notes: set[str] = set()
     images = {name: _images(f"{path}: {key}", arrays[key], notes) for name, (key, _) in pairs.items()}
@@ -48,6 +42,19 @@ def read(path: Path) -> Source:
         start += len(part)
     pixels = np.concatenate(list(images.values())) if len(images) > 1 else next(iter(images.values()))
     return Source(path.stem, str(path), labels, classes, given, from_arrays(pixels), notes=tuple(sorted(notes)))
+
+
+def read_npz(path: Path) -> dict[str, Array]:
+    """The arrays of a file."""
+    try:
+        with open(path, "rb") as file:  # ours to close: numpy forgets a file that is no complete archive
+            arrays = np.load(file, allow_pickle=False)
+            if not isinstance(arrays, np.lib.npyio.NpzFile):
+                raise ValueError("it holds one bare array")
+            with arrays:
+                return {name: arrays[name] for name in arrays.files}
+    except (ValueError, EOFError, OSError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{path} is not a complete npz file without pickles: {error}") from None
 
 
 def _pairs(path: Path, arrays: dict[str, Array]) -> dict[str, tuple[str, str]]:

@@ -35,7 +35,7 @@ def cached(files: Iterable[bytes], decode: Callable[[], Images]) -> Images:
     except RuntimeError:  # no home directory
         return decode()
     try:
-        with np.load(path, allow_pickle=False) as stored:  # a zip file, so that its CRC is checked
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:  # zip files have checksums
             images: Images = stored["images"]
         if images.dtype == np.uint8 and images.ndim == 4:
             return images

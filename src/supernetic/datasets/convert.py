@@ -37,18 +37,23 @@ def sheet_of(images: Images, columns: int) -> Images:
     return np.ascontiguousarray(rows.reshape(n // columns * side, columns * side))
 
 
-def main(source: Path, target: Path = DATA) -> dict[str, str]:
-    """Write the sheet and its labels; return the SHA-256 of each, for `embedded.py` and the README beside them."""
+def select(source: Path) -> tuple[Images, dict[str, Labels]]:
+    """The images, those for training first, and the labels by split."""
     whole = read(source)
     rows = {split: whole.given[split][choose(whole.labels[whole.given[split]], n)] for split, n in COUNTS.items()}
     images, _ = whole.pixels(np.concatenate(list(rows.values())), None, None)
-    labels = {split: whole.labels[r].astype(np.uint8) for split, r in rows.items()}
+    return images, {split: whole.labels[r] for split, r in rows.items()}
+
+
+def main(source: Path, target: Path = DATA) -> dict[str, str]:
+    """Write the sheet and its labels; return the SHA-256 of each, for `embedded.py` and the README beside them."""
+    images, labels = select(source)
     target.mkdir(parents=True, exist_ok=True)
     temporary = target / "temporary"
     Image.fromarray(sheet_of(images, COLUMNS)).save(temporary, format="PNG", optimize=True)
     os.replace(temporary, target / SHEET[0])
     with open(temporary, "wb") as file:
-        np.savez_compressed(file, train=labels["train"], test=labels["test"])
+        np.savez_compressed(file, **{split: part.astype(np.uint8) for split, part in labels.items()})  # type: ignore[arg-type]
     os.replace(temporary, target / LABELS[0])
     return {name: hashlib.sha256((target / name).read_bytes()).hexdigest() for name in (SHEET[0], LABELS[0])}
 

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from ..errors import DataError
-from .dataset import Images, Indices
+from .dataset import SPLITS, Images, Indices
 from .images import SUFFIXES, as_array, open_image, size_of, square
 from .source import Pixels, Source
 
@@ -34,7 +34,7 @@ def read(path: Path) -> Source:
     inside = all(parts.values()) and "train" in parts.values()  # `train` among other names is a class: cars, trains
     if len(set(parts.values())) < len(parts) and inside:
         raise DataError(f"{path} holds one split twice: {', '.join(p.name for p in tops)}")
-    roots = {name: folder for folder, name in parts.items()} if inside else {"train": path}
+    roots = {name: p for name in SPLITS for p, part in parts.items() if part == name} if inside else {"train": path}
     classes = tuple(p.name for p in _folders(roots["train"]))
     if not classes:
         loose = any(p.suffix.lower() in SUFFIXES for p in roots["train"].iterdir())

@@ -2,10 +2,10 @@
 
 Paper: Cubuk et al., "AutoAugment", 2018, arXiv 1805.09501; Cubuk et al., "RandAugment", 2019, arXiv 1909.13719.
 
-Differences: geometry is bilinear and what comes in from outside is black. Pixel operations and the tables of policies
-are kornia's; its own driver is not used, because it draws one sub-policy for a whole batch and reads the tables'
-magnitudes as places in a range from negative to positive. Here, as in the code released with the paper, a magnitude is
-a strength from 0 to the range's end, and where a direction exists it is drawn.
+Differences: geometry is bilinear and about the centre, and what comes in from outside is black. Pixel operations and
+the tables of policies are kornia's; its own driver is not used, because it draws one sub-policy for a whole batch and
+reads the tables' magnitudes as places in a range from negative to positive. Here, as in the code released with the
+paper, a magnitude is a strength from 0 to the range's end, and where a direction exists it is drawn.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def _table(policy: str) -> tuple[Tensor, Tensor, Tensor]:
 def _draw(policy: str, n: int, generator: torch.Generator) -> list[tuple[Tensor, Tensor, Tensor]]:
     """For each step of the policy: operation, whether it is applied, and magnitude, per image."""
     if policy == "randaugment":
-        operations = torch.randint(0, len(OPERATIONS), (RAND_OPERATIONS, n), generator=generator)
+        listed = torch.tensor([-1, *(i for i, name in enumerate(OPERATIONS) if name != "invert")])  # -1: identity
+        operations = listed[torch.randint(0, len(listed), (RAND_OPERATIONS, n), generator=generator)]
         return [(o, torch.ones(n, dtype=torch.bool), torch.full((n,), RAND_MAGNITUDE)) for o in operations]
     operation, probability, magnitude = _table(policy)
     chosen = torch.randint(0, len(operation), (n,), generator=generator)

@@ -17,12 +17,14 @@ import numpy as np
 from PIL import Image
 
 from ..errors import DataError
+from .arrays import read_npz
 from .cache import cached
 from .dataset import Images, Labels
 from .known import CIFAR10_CLASSES, FASHION_MNIST_CLASSES
 from .source import Source, from_arrays
 
 NPM_IMAGES = [f"data_batch_{i}.png" for i in range(1, 6)] + ["test_batch.png"]
+NPM_ROWS = 10_000  # images in each file
 NPM_LABELS = ["train_lables.json", "test_lables.json"]  # spelt so in the package
 
 
@@ -44,9 +46,7 @@ def read(path: Path) -> Source:
         parts = [tiles(f"{path / name}", content, n) for (name, content), n in zip(data, sizes, strict=True)]
         return np.concatenate(parts)
 
-    images = cached([content for _, content in data], decode)
-    if len(images) != sum(counts.values()):
-        raise DataError(f"{path}: {len(images)} images do not match {sum(counts.values())} labels")
+    images = cached([content for _, content in data] + [repr(sizes).encode()], decode)
     return whole(path.resolve().name.replace("_", "-"), str(path), images, labels, classes)
 
 
@@ -59,8 +59,9 @@ def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
     def decode() -> Images:
         rows = [_decode(f"{path}: {n}", files[n]) for n in NPM_IMAGES]
         for name, row in zip(NPM_IMAGES, rows, strict=True):
-            if row.shape != (10_000, 1024, 3):
-                raise DataError(f"{path}: {name} must be 1024 x 10000 RGB pixels, got {row.shape[1]} x {row.shape[0]}")
+            if row.shape != (NPM_ROWS, 1024, 3):
+                size = f"{row.shape[1]} x {row.shape[0]}"
+                raise DataError(f"{path}: {name} must be 1024 x {NPM_ROWS} RGB pixels, got {size}")
         return np.concatenate(rows).reshape(-1, 32, 32, 3)
 
     images = cached([files[n] for n in NPM_IMAGES], decode)
@@ -69,8 +70,9 @@ def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
     except (ValueError, TypeError):
         raise DataError(f"{path}: the labels must be JSON lists of numbers") from None
     labels = {"train": train, "test": test}
-    if train.shape != (50_000,) or test.shape != (10_000,) or not min(train.min(), test.min()) >= 0:
-        raise DataError(f"{path}: there must be 50000 and 10000 labels, got {train.size} and {test.size}")
+    if train.shape != (5 * NPM_ROWS,) or test.shape != (NPM_ROWS,):
+        wanted = f"{5 * NPM_ROWS} and {NPM_ROWS}"
+        raise DataError(f"{path}: there must be {wanted} labels, got {train.size} and {test.size}")
     return whole("cifar10", str(path), images, labels, CIFAR10_CLASSES)
 
 
@@ -112,19 +114,17 @@ def _decode(what: str, data: bytes) -> Images:
 
 
 def _labels(path: Path) -> tuple[dict[str, Labels], tuple[str, ...]]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            labels = {split: file[split].astype(np.int64) for split in ("train", "test")}
-            named = tuple(map(str, file["classes"])) if "classes" in file.files else ()
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist") from None
-    except Exception as error:  # zipfile and numpy raise many kinds for damaged files
-        raise DataError(f"{path} must hold the labels `train` and `test`: {error}") from None
-    if any(v.ndim != 1 or len(v) == 0 for v in labels.values()):
+    arrays = read_npz(path)
+    if not {"train", "test"} <= arrays.keys():
+        raise DataError(f"{path} must hold the labels `train` and `test`, got {', '.join(arrays) or 'nothing'}")
+    labels = {split: arrays[split] for split in ("train", "test")}
+    named = tuple(map(str, arrays.get("classes", ())))
+    if any(v.ndim != 1 or len(v) == 0 or v.dtype.kind not in "iu" for v in labels.values()):
         raise DataError(f"{path}: labels must be lists with one number per image")
     if not named and path.parent.name.replace("_", "-") == "fashion-mnist":
         named = FASHION_MNIST_CLASSES
-    return labels, named or tuple(map(str, range(int(max(v.max() for v in labels.values())) + 1)))
+    names = named or tuple(map(str, range(int(max(v.max() for v in labels.values())) + 1)))
+    return {split: v.astype(np.int64) for split, v in labels.items()}, names
 
 
 def _shares(count: int, sheets: int) -> list[int]:

@@ -46,13 +46,15 @@ def subset(labels: Labels, given: Mapping[str, Indices], limit: int, seed: int) 
         return dict(given)
     if limit < len(strata):
         raise InputError(f"a limit of {limit} images is below {len(strata)}, one of each class and split")
-    spare = limit - len(strata)
-    exact = np.array([spare * (len(rows) - 1) / max(1, total - len(strata)) for _, _, rows in strata])
-    sizes = np.floor(exact).astype(int)
-    sizes[np.argsort(sizes - exact, kind="stable")[: spare - sizes.sum()]] += 1  # the largest remainders
+    exact = np.array([limit * len(rows) / total for _, _, rows in strata])
+    sizes = np.maximum(1, np.floor(exact).astype(int))
+    while sizes.sum() < limit:
+        sizes[np.argmax(exact - sizes)] += 1
+    while sizes.sum() > limit:  # when small classes were rounded up to one image
+        sizes[np.argmax(np.where(sizes > 1, sizes - exact, -np.inf))] -= 1
     kept: dict[str, list[Indices]] = {name: [] for name in given}
     for (name, label, rows), size in zip(strata, sizes, strict=True):
-        kept[name].append(_shuffled(rows, seed, label)[: 1 + size])
+        kept[name].append(_shuffled(rows, seed, label)[:size])
     return {name: np.sort(np.concatenate(rows)) if rows else given[name] for name, rows in kept.items()}
 
 
