@@ -1,0 +1,210 @@
+"""Scores of sub-networks with the weights of a trained supernet: cross-entropy, calibrated cross-entropy, accuracy.
+
+Papers: BN statistics are reset and averaged anew for each network, as in SPOS and AttentiveNAS (001); or those of each
+batch are used, as in ScaleNet (003); or the supernet's running ones, as in paper 002. Calibrated cross-entropy: 000.
+Differences: 1,024 fixed training images without augmentation, where the papers take 8,192 to 65,536.
+
+The supernet is never changed. An answer depends on the architecture and the settings here, not on what is asked with
+it, although networks that begin alike are run together (`evaluators.walk`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from math import ceil, nan
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from .. import calibration
+from ..blueprint import Layer, parts
+from ..datasets.batches import Batches
+from ..datasets.dataset import Dataset
+from ..errors import InputError, UnknownNameError
+from ..nn.run import run
+from ..nn.unit import WHOLE, Statistics, Unit, View
+from ..objective import Metrics
+from ..space import Arch, Space
+from ..supernets.supernet import Supernet
+from .walk import IMAGE, Node, grow, walk
+
+BN = ("recalibrate", "batch", "running")
+SCORES = ("cross_entropy", "calibrated_cross_entropy", "accuracy")  # the first is the default score
+BATCH = Statistics(None, None, 0.0)  # the batch's own, and none are kept
+MEMORY = 2**28  # bytes of logits and BN statistics that are kept for the networks of one walk
+SLAB = 10_000  # networks that are sorted at a time
+
+Logits = npt.NDArray[np.float32]  # images x classes
+Numbered = tuple[int, tuple[Layer, ...]]
+
+
+class SupernetEvaluator:
+    """`evaluate(archs) -> metrics` on one split of the data, `valid` unless said otherwise.
+
+    Cross-entropies are in nats, lower is better; accuracy is in percent. The temperature of the calibrated one is
+    fitted for each network on the split `calibrate`.
+    """
+
+    def __init__(
+        self,
+        supernet: Supernet,
+        dataset: Dataset,
+        metrics: Sequence[str] | None = None,
+        *,
+        split: str = "valid",
+        bn: str = "recalibrate",
+        images: int = 1024,
+        batch_size: int = 256,
+        side: str = "",
+        seed: int = 0,
+    ) -> None:
+        """`images` of the training split recalibrate BN; `side` is that of a two-sided supernet, both by default."""
+        self.supernet, self.dataset, self.split, self.bn = supernet, dataset, split, bn
+        self.space = shared_cells(supernet.space)
+        available = tuple(f"{split}/{score}" for score in SCORES)
+        self.metrics = tuple(metrics or available)
+        for name in self.metrics:
+            if name not in available:
+                raise UnknownNameError("metric", name, available)
+        self.sides = supernet.sides if side in ("", "both") else (side,)
+        self._require(images, batch_size)
+        device = next(supernet.parameters()).device
+        pixels = next(iter(supernet.resolutions)) if len(supernet.resolutions) == 1 else None
+        make = partial(Batches, dataset, seed=seed, device=device, side=pixels)
+        calibrated = f"{split}/calibrated_cross_entropy" in self.metrics
+        splits = (split, "calibrate") if calibrated else (split,)
+        self._data = {s: make(s, _even(len(make(s)), batch_size)) for s in splits}
+        self._labels = {s: dataset.labels[dataset.splits[s]] for s in splits}
+        self._fixed: tuple[Tensor, ...] = ()
+        if bn == "recalibrate":
+            fixed = make("train").fixed(images)
+            self._fixed = torch.split(fixed, _even(len(fixed), batch_size))
+
+    def _require(self, images: int, batch_size: int) -> None:
+        if self.bn not in BN:
+            raise UnknownNameError("BN mode", self.bn, BN)
+        if self.bn == "running" and not self.supernet.rule.tracks:
+            raise InputError(
+                f"a supernet of {self.space.name} keeps no running BN statistics, they would mix widths: "
+                "recalibrate, or take the batch's"
+            )
+        if images < 2 or batch_size < 2:
+            raise InputError(f"BN statistics need two images or more, got {min(images, batch_size)}")
+
+    @property
+    def test(self) -> frozenset[str]:
+        """Everything, if the split is `test`."""
+        return frozenset(self.metrics if self.split == "test" else ())
+
+    def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
+        """One record per architecture; logits that are not finite give NaN."""
+        answers: list[Metrics] = [{}] * len(archs)
+        order = sorted(range(len(archs)), key=lambda i: archs[i])
+        for start in range(0, len(order), SLAB):
+            numbered = [(i, self._layers(archs[i])) for i in order[start : start + SLAB]]
+            for group in self._groups(sorted(numbered, key=lambda n: n[1])):
+                for i, logits in self._logits(group).items():
+                    answers[i] = self._scores(logits)
+        return answers
+
+    def logits(self, archs: Sequence[Arch]) -> Iterator[Logits]:
+        """Logits of the whole split, network by network, in the order of the images there."""
+        for arch in archs:
+            yield self._logits([(0, self._layers(arch))])[0][self.split]
+
+    def _layers(self, arch: Arch) -> tuple[Layer, ...]:
+        return self.supernet.blueprint(self.space.check(arch)).layers
+
+    def _groups(self, networks: list[Numbered]) -> Iterator[list[Numbered]]:
+        """Neighbours in sorted order, as many as memory allows for."""
+        images = sum(len(labels) for labels in self._labels.values())
+        group: list[Numbered] = []
+        size = 0
+        before: tuple[Layer, ...] = ()
+        for number, layers in networks:
+            alike = next((i for i, (a, b) in enumerate(zip(before, layers, strict=False)) if a != b), len(before))
+            grown = 4 * images * layers[-1].c_out + sum(8 * p.c_out for x in layers[alike:] for p in parts(x))
+            if group and size + grown > MEMORY:
+                yield group
+                group, size = [], 0
+            group.append((number, layers))
+            size, before = size + grown, layers
+        if group:
+            yield group
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def _logits(self, group: list[Numbered]) -> dict[int, dict[str, Logits]]:
+        """By number of the network, then by split; two sides are added up."""
+        total: dict[int, dict[str, Logits]] = {}
+        for side in self.sides:
+            tree = grow(group)
+            for seen, x in enumerate(self._fixed, 1):
+                for _ in walk(tree, x, partial(self._compute, side, seen)):
+                    pass
+            for split, batches in self._data.items():
+                found: dict[int, list[Tensor]] = {number: [] for number, _ in group}
+                for x, _ in batches.evaluate():
+                    for node, output in walk(tree, x, partial(self._compute, side, 0)):
+                        for number in node.ends:
+                            found[number].append(output)
+                for number, pieces in found.items():
+                    logits = torch.cat(pieces).float().cpu().numpy()
+                    splits = total.setdefault(number, {})
+                    splits[split] = splits[split] + logits if split in splits else logits
+        return total
+
+    def _compute(self, side: str, seen: int, node: Node, xs: list[Tensor]) -> Tensor:
+        """Run a layer. While BN is recalibrated, `seen` counts the batches; after that it is 0."""
+        if node.sources == (IMAGE,):
+            xs = [self.supernet.resize(xs[0], node.layer.side)]
+        units = {
+            role: partial(unit, view=view, stats=self._statistics(node, role, unit, view, seen))
+            for role, (unit, view) in self.supernet.units(node.layer, side).items()
+        }
+        return run(node.layer, xs, units)
+
+    def _statistics(self, node: Node, role: str, unit: Unit, view: View | None, seen: int) -> Statistics | None:
+        if unit.norm is None:
+            return None
+        if self.bn == "batch":
+            return BATCH
+        mean, var = unit.averages((view or WHOLE).out)
+        if self.bn == "running":
+            return Statistics(mean, var)
+        if role not in node.statistics:
+            node.statistics[role] = Statistics(torch.zeros_like(mean), torch.ones_like(var))
+        return node.statistics[role]._replace(factor=1 / seen) if seen else node.statistics[role]
+
+    def _scores(self, logits: dict[str, Logits]) -> Metrics:
+        if not all(np.isfinite(z).all() for z in logits.values()):
+            return dict.fromkeys(self.metrics, nan)
+        z, labels = logits[self.split], self._labels[self.split]
+        scores = {}
+        for name in self.metrics:
+            match name.rpartition("/")[2]:
+                case "accuracy":
+                    scores[name] = calibration.accuracy(z, labels)
+                case "cross_entropy":
+                    scores[name] = calibration.cross_entropy(z, labels)
+                case _:
+                    t = calibration.temperature(logits["calibrate"], self._labels["calibrate"])
+                    scores[name] = calibration.cross_entropy(z, labels, t)
+        return scores
+
+
+def shared_cells(space: Space) -> Space:
+    """The space of the networks that are evaluated: cells that were trained each by itself are all alike in them."""
+    unshared: Any = space
+    return replace(unshared, share_cells=True) if getattr(space, "share_cells", True) is False else space
+
+
+def _even(n: int, most: int) -> int:
+    """The size of equal batches of at most so many images: a small last one would have odd statistics."""
+    return ceil(n / ceil(n / most))
