@@ -32,7 +32,7 @@ def sampler(settings: str | Mapping[str, Any]) -> Sampler:
     name = str(table.pop("name", ""))
     if name not in SAMPLERS:
         raise UnknownNameError("sampler", name, SAMPLERS)
-    made: Sampler = SAMPLERS[name](**read_fields(name, SAMPLERS[name], table, {"Sampler": sampler}))
+    made: Sampler = SAMPLERS[name](**read_fields(name, SAMPLERS[name], table, Sampler, sampler))
     return made
 
 

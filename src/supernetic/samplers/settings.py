@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import InputError, UnknownNameError
 
 
 def read_fields(
-    what: str, kind: type, table: Mapping[str, Any], inner: Mapping[str, Callable[[Any], Any]]
+    what: str, kind: type, table: Mapping[str, Any], inner: type, read_inner: Callable[[Any], Any]
 ) -> dict[str, Any]:
-    """The values of a dataclass's fields; those whose type names a key of `inner` are read by it."""
-    known = {f.name: str(f.type) for f in fields(kind)}  # types are text: annotations are not evaluated
+    """The values of a dataclass's fields; those of type `inner` (or none) are read by `read_inner`."""
+    hints = get_type_hints(kind)
     values: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in known:
-            raise UnknownNameError(f"setting of {what}", key, known)
-        reader = next((read for name, read in inner.items() if name in known[key]), None)
-        values[key] = reader(value) if reader else _plain(f"{what}: {key}", known[key], value)
+        if key not in hints:
+            raise UnknownNameError(f"setting of {what}", key, hints)
+        is_inner = inner in (hints[key], *get_args(hints[key]))
+        values[key] = read_inner(value) if is_inner else _plain(f"{what}: {key}", hints[key], value)
     return values
 
 
-def _plain(what: str, kind: str, value: Any) -> Any:
-    if kind == "tuple[str, ...]":
+def _plain(what: str, hint: Any, value: Any) -> Any:
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise UnknownNameError(what, str(value), get_args(hint))
+        return value
+    if hint == tuple[str, ...]:
         listed = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else (None,)
         if all(isinstance(v, str) for v in listed):
             return listed
-    elif kind.startswith("Literal"):
-        options = [option.strip("\" '") for option in kind[len("Literal[") : -1].split(",")]
-        if value not in options:
-            raise UnknownNameError(what, str(value), options)
-        return value
-    elif type(value).__name__ in ("int", "float") and kind == "float":
+        raise InputError(f"{what} must be text or a list of texts, got {value!r}")
+    if hint is float and type(value) is int:
         return float(value)
-    elif type(value).__name__ == kind:
-        return value
-    raise InputError(f"{what} must be {kind}, got {value!r}")
+    if type(value) is not hint:
+        raise InputError(f"{what} must be {getattr(hint, '__name__', hint)}, got {value!r}")
+    return value

@@ -115,7 +115,7 @@ def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | s
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         with open(temporary, "wb") as file:
-            file.write(save(dict(tensors), {"supernetic": note}))
+            file.write(save({n: t.contiguous() for n, t in tensors.items()}, {"supernetic": note}))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -6,6 +6,7 @@ training ends with the same bytes.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -292,8 +293,7 @@ def _counted(parameters: Iterable[nn.Parameter]) -> Iterator[dict[nn.Parameter, 
 
 def _forget(run: Run, name: str, step: int) -> None:
     """Drop what was recorded after the checkpoint: those steps are taken again."""
-    records = run.read(METRICS)
-    kept = [r for r in records if r.get("task") != name or r["step"] <= step]
-    if len(kept) < len(records):
-        run.write(METRICS, "")
-        run.append(METRICS, kept)
+    lines = (run.path / METRICS).read_text().splitlines(keepends=True) if (run.path / METRICS).exists() else []
+    later = [r.get("task") == name and r["step"] > step for r in map(json.loads, lines)]
+    if any(later):
+        run.write(METRICS, "".join(line for line, gone in zip(lines, later, strict=True) if not gone))

@@ -82,7 +82,7 @@ class Recipe:
 
 def recipe(settings: Mapping[str, Any]) -> Recipe:
     """A recipe from the table of a TOML file."""
-    return Recipe(**read_fields("recipe", Recipe, settings, {"Sampler": sampler}))
+    return Recipe(**read_fields("recipe", Recipe, settings, Sampler, sampler))
 
 
 def read_recipe(path: str | Path) -> Recipe:
