@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from supernetic.blueprint import Blueprint, Layer
 from supernetic.costs.macs import cost
@@ -156,6 +157,14 @@ def test_random_networks_are_the_same_if_the_report_says_so(space: Space, n: int
         assert len(report.removals) == sum(is_stabiliser(layer) for layer in supernet.blueprint(arch))
         seen |= set(hows(report).values())
     assert "conjugation" in seen
+
+
+def test_macs_are_those_of_the_finished_network() -> None:
+    network, finished = extract(S1, (0, 6, 0, 6, 6, 0, 6, 6, 0, 0, *(6,) * 9))
+    new, _ = fold(network, finished)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        new(images(new, 1))
+    assert counter.get_total_flops() == 2 * cost(finished).macs
 
 
 def test_pooling_and_strides_come_between() -> None:
@@ -328,6 +337,8 @@ def test_what_cannot_be() -> None:
         fold(network, network.blueprint)
     with pytest.raises(InputError, match="larger"):
         fold(network, Macro(channels=8, side=8, head=16).blueprint((1, 0, 1, 1, 1, 1, 1, 1)))
+    with pytest.raises(InputError, match=r"layer open: MB2_K3 of the finished network can't come from nothing"):
+        fold(build(chain(STEM, ELS), seed=0), chain(STEM, SKIP, BOTTLENECK))
     network.state_dict()["layer1.conv.op.weight"].fill_(float("nan"))
     with pytest.raises(InputError, match="stabiliser layer1: weights must be finite"):
         fold(network, finished)

@@ -58,7 +58,7 @@ class FoldReport:
 
     def to_json(self) -> dict[str, Any]:
         """For a run's records."""
-        return {**asdict(self), "removals": [asdict(r) for r in self.removals], "exact": self.exact}
+        return {**asdict(self), "exact": self.exact}
 
     def lines(self) -> list[str]:
         """For reading: a line for each stabiliser, and one for the whole."""
@@ -112,8 +112,9 @@ class _Folding:
         for new in self.new.blueprint:
             old = olds.get(new.name, new._replace(kind=""))
             units = self.new.units(new)
-            if units and (old.kind != new.kind or self.old.units(old).keys() < units.keys() or is_stabiliser(new)):
-                raise InputError(f"layer {new.name}: {new.label} of the finished network can't come from {old.label}")
+            if units and (old.kind != new.kind or units.keys() - self.old.units(old).keys() or is_stabiliser(new)):
+                was = old.label or "nothing"
+                raise InputError(f"layer {new.name}: {new.label} of the finished network can't come from {was}")
             for role, unit in units.items():
                 theirs = self.old.units(old)[role].state_dict()
                 for name, tensor in unit.state_dict().items():
