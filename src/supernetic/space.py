@@ -47,6 +47,7 @@ class Space(ABC):
 
     name: ClassVar[str]
     paper: ClassVar[str]
+    sharing: ClassVar[str] = ""  # how a supernet shares weights (`supernets.sharing`); "" if there is none
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Contracts that anyone can run on a space, sampler, searcher or evaluator of their own; all of ours pass them.
+"""Contracts that anyone can run on a space, supernet, sampler, searcher or evaluator of their own; ours pass them.
 
     from supernetic.testing import check_space
     check_space(MySpace())
@@ -224,3 +224,18 @@ def check_searcher(searcher: Searcher, *, budget: int = 120, seed: int = 0) -> N
     _require(len(within) == len(runs[0]), "the searcher asked for architectures that cheap constraints exclude")
     good = [t for t in runs[0] if t["status"] == "ok"]
     _require(good and all(isfinite(t["metrics"]["valid/score"]) for t in good), "no trial satisfied the constraints")
+
+
+# --- supernets --------------------------------------------------------------------------------------------------------
+
+
+def check_supernet(supernet: Any, *, n: int = 4, seed: int = 0) -> None:
+    """A path through the supernet is the network it stands for, on `n` random architectures and the extremes.
+
+    Outputs and gradients equal those of the extracted network, in training and in evaluation; evaluation changes
+    nothing; built and extracted networks cost what their blueprints say.
+    """
+    from .supernets.checks import flaws
+
+    for flaw in flaws(supernet, n=n, seed=seed):
+        raise ContractError(flaw)

@@ -62,6 +62,7 @@ class Attentive(SequentialSpace):
 
     name: ClassVar[str] = "attentive"
     paper: ClassVar[str] = "001"
+    sharing: ClassVar[str] = "elastic"
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:

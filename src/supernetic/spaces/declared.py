@@ -179,7 +179,8 @@ class DeclaredSpace(SequentialSpace):
     in_channels: int = 3
     act: Act = "relu"
     per: Literal["stage", "block"] = "stage"  # blocks of a stage alike, or each chosen by itself
-    sharing: Literal["choice", "elastic"] = "choice"  # of a supernet's weights: per option, or slices of the largest
+    # of a supernet's weights: per option, or slices of the largest
+    sharing: Literal["choice", "elastic"] = "choice"  # type: ignore[misc]
     paper: str = ""  # type: ignore[misc]
 
     __pydantic_config__: ClassVar[Any] = STRICT

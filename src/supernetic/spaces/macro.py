@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from ..blueprint import Layer, halved
 from ..space import Arch, Choice, SequentialSpace
+from ..stabiliser import require_stabiliser, stabilise
 
 STAGES = (2, 3, 3)  # layers per stage; the first of each is strided and doubles the channels
 OPTIONS = ("Identity", "MB3_K3", "MB6_K5")
@@ -27,9 +28,14 @@ class Macro(SequentialSpace):
     classes: int = 10
     in_channels: int = 3
     head: int = 1280
+    stabiliser: str = ""  # in supernets: a linear map in place of identities
 
     name: ClassVar[str] = "macro"
     paper: ClassVar[str] = "004"
+    sharing: ClassVar[str] = "choice"
+
+    def __post_init__(self) -> None:
+        require_stabiliser(self.stabiliser)
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
@@ -79,6 +85,7 @@ class Macro(SequentialSpace):
             layer = Layer(name, "conv", c_in, c_out, side, out, 1, 2, stage=stage)
         else:
             layer = Layer(name, "skip", c_in, c_out, side, out, stage=stage)
+            layer = stabilise(layer, self.stabiliser) if self.stabiliser else layer
         return [layer], (c_out, out)
 
     def finish(self, state: tuple[int, int]) -> Sequence[Layer]:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ..blueprint import Blueprint, Layer, halved
 from ..errors import ArchError, InputError, UnknownNameError
 from ..space import Arch, Archs, Choice, SequentialSpace, Space
+from ..stabiliser import require_stabiliser, stabilise
 
 OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")  # this order is part of the published hash
 SHORT = ("c3", "c1", "mp")
@@ -102,6 +103,7 @@ class NASBench101(Skeleton, Space):
 
     name: ClassVar[str] = "nasbench101"
     paper: ClassVar[str] = "000"
+    sharing: ClassVar[str] = "cell"
 
     def __post_init__(self) -> None:
         if not 3 <= self.vertices <= 7:
@@ -253,17 +255,41 @@ class NASBench101(Skeleton, Space):
         matrix, ops = self.decode(self.canonical(self.check(arch)))
         return self._network(lambda site, source: _cell(site, source, matrix, ops))
 
+    def layers(self) -> Sequence[Layer]:
+        """All convolutions of any cell, each as wide as it ever is: what a supernet must hold."""
+        return self._network(self._widest).layers
+
+    def _widest(self, site: Site, source: str) -> list[Layer]:
+        c, side = site.c_out, site.side
+        inner = range(1, self.vertices - 1)
+        kernels = [kernel for kind, kernel in KINDS.values() if kind == "conv"]
+        return [
+            *(
+                Layer(f"{site.name}.v{v}", "conv", c, c, side, side, k, stage=site.stage)
+                for v in inner
+                for k in kernels
+            ),
+            *(_projection(site, source, f"project{v}") for v in inner),
+            _projection(site, source),
+        ]
+
 
 @dataclass(frozen=True)
 class NASBench101Chain(Skeleton, SequentialSpace):
     """Cells that are chains of up to five convolutions: 3^5 encodings of 63 cells of NAS-Bench-101."""
 
+    stabiliser: str = ""  # in supernets: a linear map in place of skips
+
     name: ClassVar[str] = "nasbench101-chain"
     paper: ClassVar[str] = "004"
+    sharing: ClassVar[str] = "cell"
     is_chain: ClassVar[bool] = False  # the network is one, but a gene speaks for a node in every cell
 
     NODES: ClassVar[int] = 5
     OPTIONS: ClassVar[tuple[str, ...]] = ("1x1", "3x3", "skip")
+
+    def __post_init__(self) -> None:
+        require_stabiliser(self.stabiliser)
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
@@ -318,7 +344,8 @@ class NASBench101Chain(Skeleton, SequentialSpace):
     def _node(self, site: Site, i: int, gene: int) -> Layer:
         kind, kernel, act = (("conv", 1, "relu"), ("conv", 3, "relu"), ("skip", 1, ""))[gene]
         c, side = site.c_out, site.side
-        return Layer(f"{site.name}.node{i}", kind, c, c, side, side, kernel, act=act, stage=site.stage)
+        layer = Layer(f"{site.name}.node{i}", kind, c, c, side, side, kernel, act=act, stage=site.stage)
+        return stabilise(layer, self.stabiliser) if kind == "skip" and self.stabiliser else layer
 
 
 # --- cells as graphs --------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import ClassVar
 from ..blueprint import Blueprint, Layer, halved
 from ..errors import InputError, UnknownNameError
 from ..space import Arch, Choice, SequentialSpace
+from ..stabiliser import KINDS, require_stabiliser, stabilise
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # from node, to node; in the order of the published string
@@ -32,15 +33,20 @@ class NASBench201(SequentialSpace):
     aggregate: str = "sum"
     affine: bool = True
     share_cells: bool = True  # False: one set of genes per cell, for training only
+    stabiliser: str = ""  # in supernets: a linear map in place of skips, and behind pools
 
     name: ClassVar[str] = "nasbench201"
     paper: ClassVar[str] = "002"
+    sharing: ClassVar[str] = "cell"
     is_chain: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        require_stabiliser(self.stabiliser, KINDS)
         for op in self.without:
             if op not in OPERATIONS:
                 raise UnknownNameError("operation", op, OPERATIONS)
+        if not 1 <= self.cells <= 100:
+            raise InputError(f"nasbench201: cells must lie in 1..100, got {self.cells}")
         if not self.operations:
             raise InputError("nasbench201: at least one operation must be left, got without=" + "+".join(self.without))
 
@@ -112,22 +118,25 @@ class NASBench201(SequentialSpace):
         """One edge, in every cell that shares it."""
         cell, edge = divmod(i, len(EDGES))
         cells = self._cells() if self.share_cells else (c for c in self._cells() if c[0] == cell)
-        return [self._edge(*c, edge, self.operations[genes[0]]) for c in cells], None
+        return [layer for c in cells for layer in self._edge(*c, edge, self.operations[genes[0]])], None
 
     def finish(self, state: None) -> Sequence[Layer]:
         """Nothing: the head is among the fixed layers."""
         return ()
 
     def blueprint(self, arch: Arch) -> Blueprint:
-        """Stem, stages of cells with a residual reduction between them, BN, pooling, classifier."""
-        arch = arch if not self.share_cells else self.tile(arch)
-        edges = {layer.name: layer for layer in self._skeleton()}
+        """Stem, stages of cells with a residual reduction between them, BN, pooling, classifier.
+
+        One set of genes stands for all cells even where each may have its own.
+        """
+        arch = self.tile(arch) if len(arch) == len(EDGES) else arch
+        layers = {layer.name: [layer] for layer in self._skeleton()}
         for cell, channels, side in self._cells():
             for e in range(len(EDGES)):
                 op = self.operations[arch[cell * len(EDGES) + e]]
-                layer = self._edge(cell, channels, side, e, op)
-                edges[layer.name] = layer
-        return Blueprint(tuple(edges[name] for name in self._order()))
+                edge = self._edge(cell, channels, side, e, op)
+                layers[edge[-1].name] = edge
+        return Blueprint(tuple(layer for name in self._order() for layer in layers[name]))
 
     def _order(self) -> Iterator[str]:
         yield "stem"
@@ -145,7 +154,7 @@ class NASBench201(SequentialSpace):
             return f"reduce{cell // self.cells}"
         return f"cell{cell - 1}.node3" if cell else "stem"
 
-    def _edge(self, cell: int, channels: int, side: int, edge: int, op: str) -> Layer:
+    def _edge(self, cell: int, channels: int, side: int, edge: int, op: str) -> list[Layer]:
         i, j = EDGES[edge]
         source = f"cell{cell}.node{i}" if i else self._input(cell)
         kind, kernel = {
@@ -155,10 +164,16 @@ class NASBench201(SequentialSpace):
             "nor_conv_3x3": ("preconv", 3),
             "avg_pool_3x3": ("avgpool", 3),
         }[op]
-        return Layer(
+        layer = Layer(
             f"cell{cell}.{i}to{j}", kind, channels, channels, side, side, kernel,
             norm=self.affine, inputs=(source,), stage=cell // self.cells + 1,
         )  # fmt: skip
+        if kind == "skip" and self.stabiliser:
+            return [stabilise(layer, self.stabiliser)]
+        if kind == "avgpool" and self.stabiliser == "skip+pool":
+            pool = layer._replace(name=f"{layer.name}.pool")
+            return [pool, stabilise(layer._replace(inputs=(pool.name,)), self.stabiliser)]
+        return [layer]
 
     def _skeleton(self) -> list[Layer]:
         stem = Layer("stem", "conv", self.in_channels, self.channels, self.side, self.side, 3)

@@ -51,6 +51,7 @@ class ScaleNetBase(SequentialSpace):
 
     name: ClassVar[str] = "scalenet-base"
     paper: ClassVar[str] = "003"
+    sharing: ClassVar[str] = "choice"
 
     def __post_init__(self) -> None:
         Scaling(spatial=self.spatial)  # refuses an unknown convention
@@ -230,6 +231,7 @@ class Scaled(Space):
     """A base space times a scaling space: four scaling genes, then those of the base."""
 
     paper: ClassVar[str] = "003"
+    sharing: ClassVar[str] = "scaled"
 
     @property
     @abstractmethod

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from ..blueprint import Layer, halved, make_divisible
 from ..space import Arch, Choice, SequentialSpace
+from ..stabiliser import require_stabiliser, stabilise
 
 WIDTHS = (32, 32, 40, 40, 40, 40, 80, 80, 80, 80, 96, 96, 96, 96, 192, 192, 192, 192, 320)
 STRIDED = (0, 2, 6, 14)
@@ -34,10 +35,15 @@ class Scarlet(SequentialSpace):
     classes: int = 1000
     in_channels: int = 3
     width: float = 1.0  # multiplies all channels, for reduced variants
+    stabiliser: str = ""  # in supernets: a linear map to the layer's own width in place of a skip
 
     name: ClassVar[str]
     paper: ClassVar[str] = "004"
+    sharing: ClassVar[str] = "choice"
     options: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        require_stabiliser(self.stabiliser)
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
@@ -59,12 +65,13 @@ class Scarlet(SequentialSpace):
         """One layer. A skipped one passes its channels on unchanged and only sub-samples by its stride."""
         c_in, side = state
         stride = 2 if i in STRIDED else 1
-        out, name, stage = halved(side, stride), f"layer{i}", _stage(i)
+        c_out, out, name, stage = self._channels(WIDTHS[i]), halved(side, stride), f"layer{i}", _stage(i)
         if genes[0] == len(self.options) - 1:
-            return [Layer(name, "skip", c_in, c_in, side, out, stride=stride, stage=stage)], (c_in, out)
+            skip = Layer(name, "skip", c_in, c_in, side, out, stride=stride, stage=stage)
+            skip = stabilise(skip, self.stabiliser, c_out) if self.stabiliser else skip
+            return [skip], (skip.c_out, out)
         se, block = divmod(genes[0], len(BLOCKS))
         e, k = BLOCKS[block]
-        c_out = self._channels(WIDTHS[i])
         # After skips only the expand convolution's input is narrower: otherwise no stabiliser could be folded into it.
         hidden = self._channels(WIDTHS[i - 1] if i else 16) * e
         layer = Layer(

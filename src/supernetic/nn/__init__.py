@@ -1,0 +1,1 @@
+"""Blueprints as torch modules. `run` says what a layer computes; networks and supernets both run it."""

@@ -1,0 +1,121 @@
+"""A convolution or linear map with the BN behind it: what layers are made of, whole or in part.
+
+A network's unit is used whole. A supernet's is larger than most of the networks that use it; each of them sees a `View`
+of it: some of its channels and the centre of its kernel.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..blueprint import Layer, Part
+from ..stabiliser import is_stabiliser
+
+STRIDED = ("conv", "conv1", "depthwise")  # the roles that carry the layer's stride
+
+
+class View(NamedTuple):
+    """The part of a unit's tensors that a smaller unit uses; everything by default."""
+
+    out: slice = slice(None)
+    into: slice = slice(None)  # of a depthwise convolution always everything: it has one input channel per output
+    crop: slice = slice(None)  # rows and columns of the kernel
+
+
+WHOLE = View()
+
+
+class Statistics(NamedTuple):
+    """Means and variances for one BN, in place of its own.
+
+    With a `factor` the batch's own are used, and these are moved towards them by that factor.
+    """
+
+    mean: Tensor | None
+    var: Tensor | None
+    factor: float | None = None
+
+
+class Unit(nn.Module):
+    """`op` (convolution, linear map or none), then `norm` (BN or none). Weights are not set: see `initialise`."""
+
+    def __init__(self, layer: Layer, part: Part) -> None:
+        super().__init__()
+        self.op: nn.Conv2d | nn.Linear | None = None
+        self.norm: nn.BatchNorm2d | None = None
+        self.residual = part.role == "project" and bool(layer.shortcut)  # ends a branch that a shortcut is added to
+        self.stabiliser = is_stabiliser(layer)
+        if layer.kind == "linear":
+            self.op = nn.Linear(part.c_in, part.c_out, part.bias, device="meta")
+        elif part.kernel:
+            stride = layer.stride if part.role in STRIDED else 1
+            self.op = nn.Conv2d(
+                part.c_in, part.c_out, part.kernel, stride, part.kernel // 2,
+                groups=part.groups, bias=part.bias, device="meta",
+            )  # fmt: skip
+        if part.norm or layer.kind == "preconv":  # a preconv that is not `norm` has a BN too, without weights
+            self.norm = nn.BatchNorm2d(part.c_out, affine=part.norm, device="meta")
+        self.to_empty(device="cpu")
+        if self.norm is not None:
+            self.norm.reset_parameters()
+
+    def forward(self, x: Tensor, view: View | None = None, stats: Statistics | None = None) -> Tensor:
+        """Apply a view of the unit (all of it, if not given), with its own BN statistics or with others."""
+        if self.op is not None:
+            x = self.op(x) if view is None else _apply(self.op, x, view)
+        norm = self.norm
+        if norm is None or (view is None and stats is None):
+            return x if norm is None else norm(x)
+        out = WHOLE.out if view is None else view.out
+        if stats is None:
+            stats = self._own_statistics(norm, out)
+        weight, bias = (None, None) if norm.weight is None else (norm.weight[out], norm.bias[out])
+        training = stats.factor is not None
+        return F.batch_norm(x, stats.mean, stats.var, weight, bias, training, stats.factor or 0.0, norm.eps)
+
+    def averages(self, out: slice = WHOLE.out) -> tuple[Tensor, Tensor]:
+        """The running mean and variance of the BN."""
+        norm = self.norm
+        if norm is None or norm.running_mean is None or norm.running_var is None:
+            raise ValueError("a unit without BN has no averages")
+        return norm.running_mean[out], norm.running_var[out]
+
+    def _own_statistics(self, norm: nn.BatchNorm2d, out: slice) -> Statistics:
+        """Used as torch does: in training moved by the momentum, unless they are not tracked."""
+        if norm.training and not norm.track_running_stats:
+            return Statistics(None, None, 0.0)
+        return Statistics(*self.averages(out), norm.momentum if norm.training else None)
+
+    @torch.no_grad()
+    def load(self, other: Unit, view: View) -> None:
+        """Copy the view of another unit, BN statistics included."""
+        if self.op is not None and other.op is not None:
+            self.op.weight.copy_(cut(other.op.weight, view))
+            if self.op.bias is not None:
+                self.op.bias.copy_(other.op.bias[view.out])  # type: ignore[index]
+        if self.norm is not None and other.norm is not None:
+            theirs = other.norm.state_dict()
+            for name, tensor in self.norm.state_dict().items():
+                tensor.copy_(theirs[name][view.out] if tensor.ndim else theirs[name])
+
+
+def _apply(op: nn.Conv2d | nn.Linear, x: Tensor, view: View) -> Tensor:
+    bias = None if op.bias is None else op.bias[view.out]
+    weight = cut(op.weight, view)
+    if isinstance(op, nn.Linear):
+        return F.linear(x, weight, bias)
+    groups = 1 if op.groups == 1 else len(weight)
+    return F.conv2d(x, weight, bias, op.stride, weight.shape[-1] // 2, groups=groups)
+
+
+def cut(weight: Tensor, view: View) -> Tensor:
+    """The view of a weight, packed: convolutions are slow on scattered memory."""
+    if weight.ndim == 2:
+        return weight[view.out, view.into]
+    part = weight[view.out, view.into, view.crop, view.crop]
+    is_last = weight.is_contiguous(memory_format=torch.channels_last) and not weight.is_contiguous()
+    return part.contiguous(memory_format=torch.channels_last if is_last else torch.contiguous_format)

@@ -1,0 +1,1 @@
+"""Supernets: one set of weights for all networks of a space."""

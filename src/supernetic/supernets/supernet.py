@@ -1,0 +1,143 @@
+"""A supernet: one set of weights for all networks of a space. The path is passed, never set.
+
+Law: with the same BN statistics `supernet(x, arch)` equals `supernet.extract(arch)(x)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..blueprint import Blueprint, Layer, Part, parts
+from ..errors import UnknownNameError
+from ..nn.initialise import initialise
+from ..nn.network import Network, build, place
+from ..nn.run import QUIET, Noise, Parts, Program
+from ..nn.unit import WHOLE, Unit, View
+from ..space import Arch, Space
+from .sharing import layers_of, shared_parts, sharing_of, view_of
+
+MOST_LAYERS, MOST_PROGRAMS = 20_000, 2_000  # kept ready to run
+
+
+class Supernet(nn.Module):
+    """All networks of a space, sharing weights as the space says.
+
+    Where the space has stabilisers, they are in `blueprint(arch)`, which is what runs here, and not in
+    `self.space.blueprint(arch)`, the finished network.
+    """
+
+    def __init__(
+        self, space: Space, *, seed: int | None = None, zero_residual: bool = False, stabiliser: str = "random"
+    ) -> None:
+        super().__init__()
+        self.stabilised = space
+        self.space = finished(space)
+        self.rule = sharing_of(space)
+        self._full: dict[str, tuple[Unit, Part]] = {}
+        for path, (layer, part) in shared_parts(space).items():
+            unit = Unit(layer, part)
+            if unit.norm is not None:
+                unit.norm.track_running_stats = self.rule.tracks
+            place(self, path, unit)
+            self._full[path] = (unit, part)
+        self.resolutions = _resolutions(space)
+        self._programs: dict[Arch, Program] = {}
+        self._used: dict[tuple[Layer, str], dict[str, tuple[Unit, View | None]]] = {}
+        initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_programs": {}, "_used": {}}
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """From where widths are counted: only `left`, or `left` and `right` (BCNet)."""
+        return self.rule.sides
+
+    # --- networks -----------------------------------------------------------------------------------------------------
+
+    def blueprint(self, arch: Arch) -> Blueprint:
+        """What the supernet runs for `arch`, stabilisers included."""
+        return self.program(arch).blueprint
+
+    def program(self, arch: Arch) -> Program:
+        """The same, ready to run."""
+        if arch not in self._programs:
+            if len(self._programs) >= MOST_PROGRAMS:
+                self._programs.clear()
+            self._programs[arch] = Program(self.stabilised.blueprint(arch))
+        return self._programs[arch]
+
+    def build(self, arch: Arch, *, seed: int | None = None, zero_residual: bool = False) -> Network:
+        """The finished network with fresh weights."""
+        return build(self.space.blueprint(arch), seed=seed, zero_residual=zero_residual)
+
+    def extract(self, arch: Arch, side: str = "left") -> Network:
+        """What the supernet runs for `arch`, with copies of the shared weights and BN statistics."""
+        network = Network(self.blueprint(arch))
+        for layer in network.blueprint:
+            mine = network.units(layer)
+            for role, (unit, view) in self.units(layer, side).items():
+                mine[role].load(unit, view or WHOLE)
+        return network.train(self.training)
+
+    def units(self, layer: Layer, side: str = "left") -> dict[str, tuple[Unit, View | None]]:
+        """By role: the shared unit that a layer uses, and which part of it (all, if none is given)."""
+        if (layer, side) not in self._used:
+            if side not in self.sides:
+                raise UnknownNameError(f"side of a supernet of {self.space.name}", side, self.sides)
+            if len(self._used) >= MOST_LAYERS:
+                self._used.clear()
+            key = self.rule.key(layer)
+            used = {}
+            for part in parts(layer):
+                unit, full = self._full[f"{key}.{part.role}"]
+                view = view_of(part, full, side)
+                used[part.role] = (unit, None if view == WHOLE else view)
+            self._used[layer, side] = used
+        return self._used[layer, side]
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    def forward(self, x: Tensor, arch: Arch, noise: Noise = QUIET, side: str = "left") -> Tensor:
+        """Logits of the network `arch`; with `side="both"` the sum of the logits of both sides."""
+        if side == "both":
+            left, right = (self(x, arch, noise, s) for s in ("left", "right"))
+            total: Tensor = left + right
+            return total
+        program = self.program(arch)
+        return program(self.resize(x, program.blueprint.side), partial(self._parts, side=side), noise)
+
+    def trace(self, x: Tensor, arch: Arch, side: str = "left") -> Iterator[tuple[Layer, Tensor]]:
+        """Each layer of the network and its output."""
+        program = self.program(arch)
+        return program.trace(self.resize(x, program.blueprint.side), partial(self._parts, side=side))
+
+    def resize(self, x: Tensor, side: int) -> Tensor:
+        """Images as large as a network wants them, where the resolution is a choice of the space."""
+        if len(self.resolutions) == 1 or x.shape[-1] == side:
+            return x
+        return F.interpolate(x, (side, side), mode="bicubic", align_corners=False)
+
+    def _parts(self, layer: Layer, side: str) -> Parts:
+        used = self.units(layer, side)
+        return {role: unit if view is None else partial(unit, view=view) for role, (unit, view) in used.items()}
+
+
+def finished(space: Space) -> Space:
+    """The space without stabilisers."""
+    plain: Any = space
+    return replace(plain, stabiliser="") if getattr(space, "stabiliser", "") else space
+
+
+def _resolutions(space: Space) -> frozenset[int]:
+    """Sides of the images that the networks of a space take."""
+    arch = space.sample(np.random.default_rng(0), 1)[0].tolist()
+    first = space.blueprint(tuple(arch)).layers[0].name
+    return frozenset(layer.side for layer in layers_of(space) if layer.name == first)
