@@ -141,9 +141,10 @@ class Space(ABC):
         arch = self._parse(text)
         if arch is None:
             names = f", one of {', '.join(self.named)}" if self.named else ""
+            example = next(iter(self.named.values()), (0,) * len(self.choices))
             raise ArchError(
                 f"{self.name}: an architecture is {len(self.choices)} integers separated by commas{names}, "
-                f"or the paper's notation such as {self.format((0,) * len(self.choices))!r}; got {text!r}"
+                f"or the paper's notation such as {self.format(example)!r}; got {text!r}"
             )
         return self.check(arch)
 
