@@ -79,7 +79,7 @@ def fit(
     With a `run`, training is recorded in `metrics.jsonl` (the mean loss of every `log_every` steps) and resumes from
     `checkpoints/<name>`. An `accelerator` (see `training.devices`) adds other devices, mixed precision and several
     processes, of which only the main one has the run. At the end the model holds the averaged weights, if the recipe
-    averages.
+    averages. Torch's own generator is seeded anew at every step.
     """
     plan = plan_for(model, batches, sampler, recipe)
     checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # no half-told interval is lost
