@@ -40,6 +40,20 @@ class Statistics(NamedTuple):
     factor: float | None = None
 
 
+class Conv2d(nn.Conv2d):
+    """Its weights are left to `initialise`."""
+
+    def reset_parameters(self) -> None:
+        """Draw nothing."""
+
+
+class Linear(nn.Linear):
+    """Its weights are left to `initialise`."""
+
+    def reset_parameters(self) -> None:
+        """Draw nothing."""
+
+
 class Unit(nn.Module):
     """`op` (convolution, linear map or none), then `norm` (BN or none). Weights are not set: see `initialise`."""
 
@@ -50,18 +64,13 @@ class Unit(nn.Module):
         self.residual = part.role == "project" and bool(layer.shortcut)  # ends a branch that a shortcut is added to
         self.stabiliser = is_stabiliser(layer)
         if layer.kind == "linear":
-            self.op = nn.Linear(part.c_in, part.c_out, part.bias, device="meta")
+            self.op = Linear(part.c_in, part.c_out, part.bias)
         elif part.kernel:
             stride = layer.stride if part.role in STRIDED else 1
-            self.op = nn.Conv2d(
-                part.c_in, part.c_out, part.kernel, stride, part.kernel // 2,
-                groups=part.groups, bias=part.bias, device="meta",
-            )  # fmt: skip
+            padding = part.kernel // 2
+            self.op = Conv2d(part.c_in, part.c_out, part.kernel, stride, padding, groups=part.groups, bias=part.bias)
         if part.norm or layer.kind == "preconv":  # a preconv that is not `norm` has a BN too, without weights
-            self.norm = nn.BatchNorm2d(part.c_out, affine=part.norm, device="meta")
-        self.to_empty(device="cpu")
-        if self.norm is not None:
-            self.norm.reset_parameters()
+            self.norm = nn.BatchNorm2d(part.c_out, affine=part.norm)
 
     def forward(self, x: Tensor, view: View | None = None, stats: Statistics | None = None) -> Tensor:
         """Apply a view of the unit (all of it, if not given), with its own BN statistics or with others."""

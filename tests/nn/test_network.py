@@ -1,0 +1,95 @@
+from collections.abc import Callable
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from supernetic import catalog
+from supernetic.costs.macs import cost
+from supernetic.errors import InputError
+from supernetic.nn.network import Network, build
+from supernetic.nn.run import Noise
+from supernetic.space import Space
+
+
+@pytest.mark.parametrize("name", catalog.SPACES)
+def test_networks_cost_what_their_blueprints_say(name: str, small: Callable[[str], Space]) -> None:
+    space = small(name)
+    archs = [tuple(a) for a in space.sample(np.random.default_rng(0), 3).tolist()]
+    for arch in archs if name != "efficientnet" else [(0,), (6,)]:
+        blueprint = space.blueprint(arch)
+        network = build(blueprint, seed=0).eval()
+        x = torch.randn(2, blueprint.in_channels, blueprint.side, blueprint.side)
+        with FlopCounterMode(display=False) as counter:
+            logits = network(x[:1])
+        own = cost(blueprint)
+        assert counter.get_total_flops() == 2 * own.macs
+        assert sum(p.numel() for p in network.parameters()) == own.params
+        assert logits.shape == (1, blueprint.classes)
+        shapes = [(layer.c_out, layer.side_out) for layer in blueprint if layer.kind != "linear"]
+        assert [(t.shape[1], t.shape[-1]) for layer, t in network.trace(x) if layer.kind != "linear"] == shapes
+
+
+def macro() -> Network:
+    space = catalog.space("macro:channels=8,side=16,head=32")
+    return build(space.blueprint((2, 1, 0, 1, 0, 1, 2, 0)), seed=3)
+
+
+def test_a_seed_gives_the_same_weights_and_leaves_torch_alone() -> None:
+    torch.manual_seed(0)
+    one, between, two = macro(), torch.rand(1), macro()
+    torch.manual_seed(0)
+    assert torch.equal(between, torch.rand(1))
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
+
+
+def test_weights_are_found_by_layer_and_role() -> None:
+    network = macro()
+    names = set(network.state_dict())
+    assert {"stem.conv.op.weight", "layer0.expand.norm.running_mean", "classifier.linear.op.bias"} <= names
+    layer = next(x for x in network.blueprint if x.name == "layer1")
+    assert network.units(layer)["depthwise"] is network.get_submodule("layer1.depthwise")
+
+
+def test_saved_and_copied_networks_are_the_same_network() -> None:
+    network = macro().eval()
+    x = torch.randn(2, 3, 16, 16)
+    expected = network(x)
+    loaded = Network(network.blueprint).eval()
+    loaded.load_state_dict(network.state_dict())
+    assert torch.equal(loaded(x), expected)
+    copied = deepcopy(network)
+    with torch.no_grad():
+        copied.get_submodule("stem.conv.op").weight.zero_()  # type: ignore[operator]
+    assert torch.equal(network(x), expected)
+    assert not torch.equal(copied(x), expected)
+
+
+def test_all_weights_get_gradients() -> None:
+    network = macro()
+    network(torch.randn(4, 3, 16, 16)).square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in network.parameters())
+
+
+def test_noise_only_where_asked_for() -> None:
+    network = macro().eval()
+    x = torch.randn(8, 3, 16, 16)
+    assert torch.equal(network(x), network(x))
+    assert not torch.equal(network(x, Noise(dropout=0.5)), network(x))
+
+
+def test_channels_last_computes_the_same() -> None:
+    network = macro().eval()
+    x = torch.randn(4, 3, 16, 16)
+    expected = network(x)
+    network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    got = network(x.contiguous(memory_format=torch.channels_last))
+    torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_that_only_counts_is_refused() -> None:
+    space = catalog.space("scalenet-base:spatial=floor,side=30,width=0.25")
+    with pytest.raises(InputError, match="rounds sides up"):
+        build(space.blueprint((0,) * len(space.choices)))
