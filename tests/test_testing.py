@@ -11,9 +11,12 @@ from supernetic.blueprint import Blueprint, Layer
 from supernetic.costs.budget import budget_sampler
 from supernetic.evaluators import CostEvaluator, TableEvaluator
 from supernetic.objective import Constraint, Metrics
+from supernetic.samplers.named import SAMPLERS
+from supernetic.samplers.step import Draw, Path, Step
+from supernetic.samplers.uniform import Uniform
 from supernetic.searchers.random import RandomSearch
 from supernetic.searchers.task import Asking, Task
-from supernetic.space import Arch, Archs
+from supernetic.space import Arch, Archs, Space
 from supernetic.spaces.macro import Macro
 from supernetic.testing import (
     ContractError,
@@ -75,6 +78,24 @@ def test_samplers() -> None:
     check_sampler(sampler)
     with pytest.raises(ContractError, match="outside"):
         check_sampler(replace(sampler, propose=lambda rng, n: Macro().sample(rng, n)))
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers_of_paths(name: str) -> None:
+    space = {"hierarchical": "scalenet", "budgeted": "scarlet-s1"}.get(name, "macro")
+    check_sampler(SAMPLERS[name](), catalog.space(space), n=100)
+
+
+class Greedy(Uniform):
+    def __call__(self, space: Space, draw: Draw) -> Step:
+        return Step((Path(tuple(np.random.default_rng().integers(2, size=8).tolist())),))
+
+
+def test_broken_samplers_of_paths_are_caught() -> None:
+    with pytest.raises(ContractError, match="same seed"):
+        check_sampler(Greedy(), Macro(), n=500)
+    with pytest.raises(ContractError, match="on a space"):
+        check_sampler(Uniform())
 
 
 @dataclass

@@ -23,6 +23,8 @@ from .costs.walk import walk_of
 from .errors import ArchError, SupernetError
 from .evaluators.evaluator import Evaluator
 from .objective import Constraint, Metrics, Objective
+from .samplers.checks import flaws as path_sampler_flaws
+from .samplers.step import Sampler
 from .searchers.drive import drive
 from .searchers.task import Searcher, Task
 from .space import Arch, SequentialSpace, Space
@@ -140,8 +142,21 @@ def _check_shapes(layer: Layer, sources: list[Layer]) -> None:
 # --- samplers ---------------------------------------------------------------------------------------------------------
 
 
-def check_sampler(sampler: BudgetSampler, *, n: int = 500, seed: int = 0) -> None:
-    """Every draw is valid and inside the constraints, trials are counted, and a seed decides everything."""
+def check_sampler(sampler: BudgetSampler | Sampler, space: Space | None = None, *, n: int = 500, seed: int = 0) -> None:
+    """A sampler of architectures at a budget, or (with its `space`) of the paths that a supernet is trained on.
+
+    Every draw is valid and inside the constraints, trials are counted, and a seed decides everything.
+    """
+    if isinstance(sampler, BudgetSampler):
+        _check_budget_sampler(sampler, n, seed)
+        return
+    _require(space is not None, "a sampler of paths is checked on a space: check_sampler(sampler, space)")
+    assert space is not None
+    for flaw in path_sampler_flaws(sampler, space, steps=max(1, n // 25), seed=seed):
+        raise ContractError(flaw)
+
+
+def _check_budget_sampler(sampler: BudgetSampler, n: int, seed: int) -> None:
     archs, trials = sampler.sample(np.random.default_rng(seed), n)
     again, _ = sampler.sample(np.random.default_rng(seed), n)
     _require(len(archs) == n and trials >= n, f"asked for {n} draws, got {len(archs)} in {trials} trials")
