@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from supernetic.errors import ArchError, InputError
 from supernetic.space import Arch, Space
 from supernetic.spaces.declared import DeclaredSpace, declare, deep_narrow, read, shallow_wide
 from supernetic.spaces.macro import Macro
+from supernetic.testing import check_space
 
 
 def blockwise(**changes: Any) -> DeclaredSpace:
@@ -315,3 +317,15 @@ def test_the_page_shows_what_happens(
     assert capsys.readouterr().out == output
     Path("mine.py").write_text(module)
     assert read(Path("mine.py")).size == 12**3
+
+
+def test_stabilised_skips_have_the_width_of_their_stage() -> None:
+    stages = [{"width": 12, "depth": 2, "operation": ["mbconv", "skip"], "per": "block", "stride": 2}]
+    plain = declare(name="plain", resolution=16, stem={"width": 8}, stages=stages)
+    stabilised = replace(plain, stabiliser="skip")
+    arch = (1, 0)
+    assert [x.kind for x in plain.blueprint(arch) if x.stage] == ["skip", "mbconv"]
+    first, second = (x for x in stabilised.blueprint(arch) if x.stage)
+    assert (first.kind, first.c_in, first.c_out, first.stride, first.norm, first.act) == ("conv", 8, 12, 2, False, "")
+    assert second.shortcut == "identity"
+    check_space(stabilised, n=50)

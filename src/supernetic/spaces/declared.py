@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from ..blueprint import Layer, halved
 from ..errors import ArchError, InputError, UnknownNameError
 from ..space import Arch, Choice, SequentialSpace, Space
+from ..stabiliser import stabilise
 
 DATA = Path(__file__).parent / "data"
 MOST_OPTIONS = 127  # architectures are rows of 8-bit integers
@@ -181,6 +182,7 @@ class DeclaredSpace(SequentialSpace):
     per: Literal["stage", "block"] = "stage"  # blocks of a stage alike, or each chosen by itself
     # of a supernet's weights: per option, or slices of the largest
     sharing: Literal["choice", "elastic"] = "choice"  # type: ignore[misc]
+    stabiliser: Literal["", "skip", "relu"] = ""  # in supernets: a linear map to the stage's width in place of skips
     paper: str = ""  # type: ignore[misc]
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -371,7 +373,7 @@ class DeclaredSpace(SequentialSpace):
             f"stage{s}.{b}", block.operation, c_in, c_out, side, halved(side, stride), block.kernel, stride, stage=s
         )
         if block.operation == "skip":
-            return layer
+            return stabilise(layer, self.stabiliser, place.width) if self.stabiliser else layer
         layer = layer._replace(act=stage.act or self.act)
         if block.operation == "conv":
             return layer
