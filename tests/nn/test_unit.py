@@ -3,7 +3,7 @@ import torch
 
 from supernetic.blueprint import Layer, parts
 from supernetic.nn.initialise import initialise
-from supernetic.nn.unit import Statistics, Unit, View
+from supernetic.nn.unit import Statistics, Unit, View, cut
 
 
 def block(c_in: int, c_out: int, hidden: int, kernel: int) -> Layer:
@@ -102,13 +102,19 @@ def test_preconv_without_weights_in_its_norm() -> None:
     torch.testing.assert_close(out.std((0, 2, 3), correction=0), torch.ones(2), atol=1e-3, rtol=0)
 
 
-def test_views_keep_the_layout_of_memory() -> None:
-    big, _ = pair("expand")
-    x = torch.randn(4, 5, 8, 8).contiguous(memory_format=torch.channels_last)
-    plain = big(x, VIEWS["expand"][1])
-    last = big.to(memory_format=torch.channels_last)(x, VIEWS["expand"][1])  # type: ignore[call-overload]
-    assert last.is_contiguous(memory_format=torch.channels_last)
-    torch.testing.assert_close(plain, last)
+@pytest.mark.parametrize("role", ["expand", "depthwise"])
+def test_views_keep_the_layout_of_memory(role: str) -> None:
+    channels, view = VIEWS[role]
+    big, little = pair(role)
+    x = torch.randn(4, channels, 8, 8)
+    plain = big(x, view)
+    for layout in (torch.contiguous_format, torch.channels_last):
+        for unit in (big, little):
+            unit.to(memory_format=layout)  # type: ignore[call-overload]
+        assert big.op is not None
+        assert little.op is not None
+        assert cut(big.op.weight, view).stride() == little.op.weight.stride()
+        torch.testing.assert_close(big(x.contiguous(memory_format=layout), view), plain)
 
 
 def test_a_unit_without_norm_has_no_averages() -> None:

@@ -117,3 +117,11 @@ def test_spaces_without_a_supernet() -> None:
 
     with pytest.raises(InputError, match="odd has no supernet: it is neither an automaton"):
         layers_of(Odd())
+
+
+def test_what_ends_a_branch_only_in_some_networks_does_not_count_as_residual() -> None:
+    space = declare(
+        name="mine", sharing="elastic", stem={"width": 8}, stages=[{"width": [8, 12], "depth": 2, "kernel": 3}]
+    )
+    residual = {path: bool(layer.shortcut) for path, (layer, _) in shared_parts(space).items() if "project" in path}
+    assert residual == {"stage1.0.mbconv.project": False, "stage1.1.mbconv.project": True}

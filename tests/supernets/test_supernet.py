@@ -255,6 +255,12 @@ def test_extracted_weights_are_copies() -> None:
     assert all(torch.equal(t, before[n]) for n, t in supernet.state_dict().items())
 
 
+def test_extracted_networks_are_as_exact_as_the_supernet() -> None:
+    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0).double()
+    x = images(supernet, (1,) * 8).double()
+    assert torch.equal(supernet.extract((1,) * 8)(x), supernet(x, (1,) * 8))
+
+
 def test_noise_and_trace() -> None:
     supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0).eval()
     arch = (1, 0, 1, 0, 2, 1, 0, 2)

@@ -125,6 +125,7 @@ def cut(weight: Tensor, view: View) -> Tensor:
     """The view of a weight, packed: convolutions are slow on scattered memory."""
     if weight.ndim == 2:
         return weight[view.out, view.into]
+    # Not `is_contiguous`: where a dimension is 1 both layouts are, and convolutions of 1 x 1 maps follow the strides.
+    last = weight.stride(1) == 1 and weight.stride(3) == weight.shape[1]
     part = weight[view.out, view.into, view.crop, view.crop]
-    is_last = weight.is_contiguous(memory_format=torch.channels_last) and not weight.is_contiguous()
-    return part.contiguous(memory_format=torch.channels_last if is_last else torch.contiguous_format)
+    return part.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)

@@ -107,7 +107,8 @@ def shared_parts(space: Space) -> dict[str, tuple[Layer, Part]]:
 
 
 def _largest(using: list[tuple[Layer, Part]], both_sides: bool) -> tuple[Layer, Part]:
-    layer, part = next((u for u in using if u[0].shortcut), using[0])  # by preference one with a shortcut
+    # one without a shortcut if there is any: what ends a branch only in some networks must not start at zero
+    layer, part = next((u for u in using if not u[0].shortcut), using[0])
     c_in, c_out = (_room({getattr(p, c) for _, p in using}, both_sides) for c in ("c_in", "c_out"))
     kernel = max(p.kernel for _, p in using)
     groups = 1 if part.groups == 1 else c_out

@@ -80,7 +80,8 @@ class Supernet(nn.Module):
 
     def extract(self, arch: Arch, side: str = "left") -> Network:
         """What the supernet runs for `arch`, with copies of the shared weights and BN statistics."""
-        network = Network(self.blueprint(arch))
+        like = next(self.parameters())
+        network = Network(self.blueprint(arch)).to(like.device, like.dtype)
         for layer in network.blueprint:
             mine = network.units(layer)
             for role, (unit, view) in self.units(layer, side).items():
