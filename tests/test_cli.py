@@ -41,6 +41,13 @@ BAD = [
     (["rank", "--score", "c10_valid_12", "--truth", "c10_test_20"], "did you mean 'c10_test_200'"),
     (["rank", "--score", "macs", "--truth", "c10_test_200", "--without", "pool"], "unknown operation 'pool'"),
     (["rank", "--score", "missing.csv", "--truth", "c10_test_200"], "missing.csv"),
+    (["rank", "--score", "macs", "--truth", "c10_test_200", "--sample", "-3"], "must not be negative, got -3"),
+    (["train", "macroo"], "did you mean 'macro'"),
+    (["train", "macro", "nowhere/at-all"], "does not exist"),
+    (["train", "efficientnet"], "has no supernet"),
+    (["train", "macro", "--steps", "0"], "at least 1, got 0"),
+    (["train", "macro:side=8", "--stabiliser", "skips"], "did you mean 'skip'"),
+    (["train", "macro:side=8", "--recipe", "missing.toml"], "missing.toml"),
     (["search", "--table", "nasbench301"], "nasbench201"),
     (["search", "--table", "nasbench201", "--objective", "best"], "'max NAME' or 'min NAME'"),
     (["search", "--table", "nasbench201", "--objective", "max c10_test_200"], "--oracle"),
@@ -147,3 +154,16 @@ def test_a_closed_pipe_is_no_error() -> None:
     )
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr
+
+
+def test_train_then_rank(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    settings = ["macro:channels=4,side=8,head=16", "--limit", "300", "--steps", "2"]
+    plan = parsed(capsys, "train", *settings, "--dry-run")
+    assert (plan["run"], plan["steps"], plan["paths"]) == (None, 2, 3)
+    done = parsed(capsys, "train", *settings, "--out", out)
+    assert done["run"] == out
+    assert done["loss"] > 0
+    ranking = ["rank", "--space", "macro", "--score", f"{out}+macs", "--truth", "mean_acc", "--sample", "30"]
+    result = parsed(capsys, *ranking, "--sample-top", "5", "--bn", "batch")
+    assert (result["n"], result["top10pct"]["n"]) == (30, 5)

@@ -46,6 +46,8 @@ TABLES = {
     "nasbench201": "supernetic.benchmarks.nasbench201:load",
     "macro": "supernetic.benchmarks.macro:load",
 }
+SETTINGS = (bool, int, float, str, tuple[int, ...], tuple[str, ...])  # types that text can give
+DECLARED = ("name", "paper")  # what no text may change
 SUFFIXES = (".csv", ".npz", ".tfrecord")  # of files that hold a table
 
 
@@ -92,9 +94,10 @@ def table(text: str | Path, of: Space | None = None) -> Table:
 
 
 def _with_settings(make: Any, name: str, settings: str) -> Space:
-    """Call `make` with `key=value,...`, each value read by the type of its field."""
-    fields = {f.name: f for f in dataclasses.fields(make)} if dataclasses.is_dataclass(make) else {}
-    hints = get_type_hints(make) if fields else {}
+    """The space with `key=value,...`, each value read by the type of its field."""
+    base: Any = make()
+    hints = {k: h for k, h in get_type_hints(type(base)).items() if h in SETTINGS}
+    fields = [f.name for f in dataclasses.fields(base) if f.name in hints and f.name not in DECLARED]
     values: dict[str, Any] = {}
     for item in filter(None, settings.split(",")):
         key, equals, value = item.partition("=")
@@ -103,7 +106,7 @@ def _with_settings(make: Any, name: str, settings: str) -> Space:
         if key not in fields:
             raise UnknownNameError(f"setting of {name}", key, fields)
         values[key] = _read(hints[key], f"{name}: {key}", value)
-    made: Space = make(**values)
+    made: Space = dataclasses.replace(base, **values) if values else base
     return made
 
 

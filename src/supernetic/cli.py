@@ -201,12 +201,21 @@ def _said(report: Any) -> str:
 
 @app.command()
 def rank(
-    score: Annotated[str, typer.Option(help="A column, macs, params, FILE.csv[:COLUMN], or several joined by +.")],
+    score: Annotated[
+        str, typer.Option(help="A column, macs, params, FILE.csv[:COLUMN], RUN[:METRIC], or several joined by +.")
+    ],
     truth: Annotated[str, typer.Option(help="A column of the table.")],
     space: Annotated[str, typer.Option(help="The space.")] = "nasbench201",
     table: Annotated[str, typer.Option(help="A table, if not the space's own: a name or a file.")] = "",
     without: Annotated[str, typer.Option(help="Operations to mask, separated by commas.")] = "",
     unique: Annotated[bool | None, typer.Option("--unique/--strings", help="Count networks, or encodings.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Take so many at random, 0 for all. [default: all; 1000 for a RUN]")
+    ] = None,
+    sample_top: Annotated[
+        int | None, typer.Option(help="And so many of the true top 10 %. [default: none; 300 for a RUN]")
+    ] = None,
+    bn: Annotated[str, typer.Option(help="BN of a RUN: recalibrate, batch or running.")] = "recalibrate",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -214,7 +223,64 @@ def rank(
     from .pipeline.rank import rank as job
 
     masked = [w.strip() for w in without.split(",") if w.strip()]
-    result = job(space, score=score, truth=truth, table=table or None, without=masked, unique=unique, seed=seed)
+    result = job(
+        space,
+        score=score,
+        truth=truth,
+        table=table or None,
+        without=masked,
+        unique=unique,
+        sample=sample,
+        sample_top=sample_top,
+        bn=bn,
+        seed=seed,
+        progress=lambda done, total: print(f"{done:,} of {total:,} networks scored", file=sys.stderr),
+    )
+    if as_json:
+        _print_json(result.to_json())
+    else:
+        print(result)
+
+
+@app.command()
+def train(
+    space: Annotated[
+        str, typer.Argument(help="A space, such as macro:channels=8, or a file.")
+    ],
+    data: Annotated[
+        str, typer.Argument(help="A name, a folder, an .npz or an archive.")
+    ] = "embedded",
+    sampler: Annotated[
+        str, typer.Option(help="uniform, strict_fair, sandwich, attentive, hierarchical. [default: by the space]")
+    ] = "",
+    recipe: Annotated[str, typer.Option(help="A TOML file of training settings.")] = "",
+    steps: Annotated[int | None, typer.Option(help="Updates, in place of the recipe's length.")] = None,
+    stabiliser: Annotated[
+        str, typer.Option(help="skip, skip+pool or relu; skip:identity starts as the skip it replaces.")
+    ] = "",
+    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
+    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Train a supernet of a space; the run can be resumed, and `rank --score RUN` scores with it."""
+    from .pipeline.train import train as job
+    from .training.show import bar
+
+    result = job(
+        space,
+        data,
+        sampler=sampler or None,
+        recipe=recipe or None,
+        steps=steps,
+        stabiliser=stabiliser,
+        limit=limit,
+        seed=seed,
+        out=out or None,
+        dry_run=dry_run,
+        progress=bar,
+    )
     if as_json:
         _print_json(result.to_json())
     else:

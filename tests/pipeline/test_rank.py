@@ -12,7 +12,7 @@ import pytest
 
 from supernetic.benchmarks import macro, nasbench201
 from supernetic.costs import costs_of
-from supernetic.errors import InputError, TableError, UnknownNameError
+from supernetic.errors import InputError, RunError, TableError, UnknownNameError
 from supernetic.pipeline.rank import RankResult, rank
 from supernetic.ranking.correlation import tau
 from supernetic.ranking.trust import mean_rank
@@ -202,3 +202,54 @@ def test_nothing_heavy_is_imported() -> None:
         "sys.exit(any(m in sys.modules for m in ('torch', 'scipy', 'moocore')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- supernets as scores ----------------------------------------------------------------------------------------------
+
+
+def on_macro(score: str, **settings: Any) -> RankResult:
+    return rank("macro", score=score, truth="mean_acc", **{"sample": 40, "sample_top": 12, **settings})
+
+
+def test_a_run_scores_a_sample_and_some_of_the_top(run: Path) -> None:
+    result = on_macro(str(run))
+    assert (result.n, result.top10pct.n) == (40, 12)
+    assert result.sampled == "drawn from 3,969, and 12 of their top 10 %"
+    assert any("valid/cross_entropy, less is better: its sign is turned" in w for w in result.warnings)
+    scores = [json.loads(line) for line in (run / "scores.jsonl").read_text().splitlines()]
+    assert len(scores) <= 52
+    table = macro.load()
+    x = np.array([-r["metrics"]["valid/cross_entropy"] for r in scores])
+    y = table.lookup(np.array([r["arch"] for r in scores], dtype=np.int8), "mean_acc")
+    top = y >= np.quantile(table.unique()["mean_acc"].values, 0.9)
+    assert top.sum() >= 12
+    assert tau(x, y) == pytest.approx(result.tau, abs=0.3)  # of the same networks and a few more
+
+
+def test_a_runs_metric_can_be_chosen_and_combined(run: Path) -> None:
+    accuracy = on_macro(f"{run}:accuracy")
+    assert accuracy.tau == on_macro(f"{run}:valid/accuracy").tau
+    assert not any("sign is turned" in w for w in accuracy.warnings)
+    both, alone, macs = on_macro(f"{run}+macs"), on_macro(str(run)), on_macro("macs")
+    assert len({both.tau, alone.tau, macs.tau}) == 3
+    assert macs.n == both.n == 40
+    with pytest.raises(UnknownNameError, match="did you mean 'accuracy'"):
+        on_macro(f"{run}:acuracy")
+
+
+def test_the_seed_draws_the_sample_and_0_takes_all() -> None:
+    assert on_macro("macs").tau == on_macro("macs").tau != on_macro("macs", seed=1).tau
+    whole = on_macro("macs", sample=0)
+    assert (whole.n, whole.sampled) == (3969, "")
+    assert whole.tau == rank("macro", score="macs", truth="mean_acc").tau
+
+
+def test_bad_runs_are_named(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="is not a run"):
+        on_macro(str(tmp_path))
+    with pytest.raises(RunError, match="a supernet of macro, not of nasbench201"):
+        nb201(str(run), sample=5)
+    with pytest.raises(InputError, match="not a supernet's score"):
+        rank("macro", score="macs", truth=str(run))
+    with pytest.raises(InputError, match="sample must not be negative, got -1"):
+        on_macro("macs", sample=-1)

@@ -13,15 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from math import ceil, nan
+from math import ceil
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from .. import calibration
 from ..blueprint import Layer, parts
 from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
@@ -31,15 +28,14 @@ from ..nn.unit import WHOLE, Statistics, Unit, View
 from ..objective import Metrics
 from ..space import Arch, Space
 from ..supernets.supernet import Supernet
+from .scores import Logits, full_names, scores, splits_of
 from .walk import IMAGE, Node, grow, walk
 
 BN = ("recalibrate", "batch", "running")
-SCORES = ("cross_entropy", "calibrated_cross_entropy", "accuracy")  # the first is the default score
 BATCH = Statistics(None, None, 0.0)  # the batch's own, and none are kept
 MEMORY = 2**28  # bytes of logits and BN statistics that are kept for the networks of one walk
 SLAB = 10_000  # networks that are sorted at a time
 
-Logits = npt.NDArray[np.float32]  # images x classes
 Numbered = tuple[int, tuple[Layer, ...]]
 
 
@@ -66,20 +62,14 @@ class SupernetEvaluator:
         """`images` of the training split recalibrate BN; `side` is that of a two-sided supernet, both by default."""
         self.supernet, self.dataset, self.split, self.bn = supernet, dataset, split, bn
         self.space = shared_cells(supernet.space)
-        available = tuple(f"{split}/{score}" for score in SCORES)
-        self.metrics = tuple(metrics or available)
-        for name in self.metrics:
-            if name not in available:
-                raise UnknownNameError("metric", name, available)
+        self.metrics = full_names(split, metrics)
         self.sides = supernet.sides if side in ("", "both") else (side,)
         self._require(images, batch_size)
         device = next(supernet.parameters()).device
         pixels = next(iter(supernet.resolutions)) if len(supernet.resolutions) == 1 else None
         make = partial(Batches, dataset, seed=seed, device=device, side=pixels)
-        calibrated = f"{split}/calibrated_cross_entropy" in self.metrics
-        splits = (split, "calibrate") if calibrated else (split,)
-        self._data = {s: make(s, _even(len(make(s)), batch_size)) for s in splits}
-        self._labels = {s: dataset.labels[dataset.splits[s]] for s in splits}
+        self._data = {s: make(s, _even(len(make(s)), batch_size)) for s in splits_of(self.metrics)}
+        self._labels = {s: dataset.labels[dataset.splits[s]] for s in self._data}
         self._fixed: tuple[Tensor, ...] = ()
         if bn == "recalibrate":
             fixed = make("train").fixed(images)
@@ -109,7 +99,7 @@ class SupernetEvaluator:
             numbered = [(i, self._layers(archs[i])) for i in order[start : start + SLAB]]
             for group in self._groups(sorted(numbered, key=lambda n: n[1])):
                 for i, logits in self._logits(group).items():
-                    answers[i] = self._scores(logits)
+                    answers[i] = scores(self.metrics, logits, self._labels)
         return answers
 
     def logits(self, archs: Sequence[Arch]) -> Iterator[Logits]:
@@ -181,22 +171,6 @@ class SupernetEvaluator:
         if role not in node.statistics:
             node.statistics[role] = Statistics(torch.zeros_like(mean), torch.ones_like(var))
         return node.statistics[role]._replace(factor=1 / seen) if seen else node.statistics[role]
-
-    def _scores(self, logits: dict[str, Logits]) -> Metrics:
-        if not all(np.isfinite(z).all() for z in logits.values()):
-            return dict.fromkeys(self.metrics, nan)
-        z, labels = logits[self.split], self._labels[self.split]
-        scores = {}
-        for name in self.metrics:
-            match name.rpartition("/")[2]:
-                case "accuracy":
-                    scores[name] = calibration.accuracy(z, labels)
-                case "cross_entropy":
-                    scores[name] = calibration.cross_entropy(z, labels)
-                case _:
-                    t = calibration.temperature(logits["calibrate"], self._labels["calibrate"])
-                    scores[name] = calibration.cross_entropy(z, labels, t)
-        return scores
 
 
 def shared_cells(space: Space) -> Space:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,20 @@ import numpy as np
 from .. import catalog
 from ..benchmarks import Column, Table
 from ..benchmarks.own import read
-from ..benchmarks.table import ABSENT, Floats
+from ..benchmarks.table import ABSENT, Floats, Ints
 from ..costs import METRICS, costs_of
-from ..errors import InputError, TableError, UnknownNameError
+from ..errors import InputError, RunError, TableError, UnknownNameError
+from ..objective import resolve
 from ..ranking.correlation import Interval, count_pairs, pearson, spearman, weighted_tau
-from ..ranking.top_n import SIZES, Group, Usage, best_first, random_group, tau_a, top_groups, top_share, usage
+from ..ranking.top_n import SIZES, Group, Usage, best_first, group, random_group, tau_a, top_groups, top_share, usage
 from ..ranking.trust import Outcome, mean_rank, regret, top_pick
+from ..run import SETTINGS
 from ..space import Space
+from .score import Report, is_run
+from .score import score as evaluate
 
 COMBINE = "+"
+SAMPLE, SAMPLE_TOP = 1000, 300  # networks that a supernet scores: random ones, and some of the truly best tenth
 FEW = 30  # networks below which a correlation says little
 _FILE = re.compile(r"(.+\.(?:csv|npz))(?::([\w./ -]+))?")
 
@@ -39,6 +44,7 @@ class RankResult:
     truth_about: str  # data set, split, schedule and seed of the truth
     truth_split: str
     counts: str  # what an item is: "encodings" or "networks"
+    sampled: str  # which of them were taken; empty for all
     n: int
     tau: float  # paper 002's; tied pairs count for neither side
     interval: Interval  # 95 %, of tau
@@ -72,7 +78,7 @@ class RankResult:
         masked = f" without {', '.join(self.without)}" if self.without else ""
         return [
             f"{self.score} against {self.truth}{about}",
-            f"on {self.space}{masked}, {self.n:,} {self.counts}",
+            f"on {self.space}{masked}, {self.n:,} {self.counts}" + (f" ({self.sampled})" if self.sampled else ""),
             "",
             f"  tau          {_number(self.tau)}  {_range(self.interval)}  paper 002: ties count for neither side",
             f"  in top 10 %  {_number(self.top10pct.tau)}  {_range(self.top10pct.interval)}  n {self.top10pct.n}",
@@ -113,37 +119,88 @@ def rank(
     without: Sequence[str] = (),
     unique: bool | None = None,
     top: Sequence[int] = SIZES,
+    sample: int | None = None,
+    sample_top: int | None = None,
+    bn: str = "recalibrate",
     seed: int = 0,
+    progress: Report | None = None,
 ) -> RankResult:
     """Correlate a score with the truth over all architectures of a table that have both.
 
     A score is a column, a cost (`macs`, `params`, `peak`: the raw number, more counts as better), a file
-    (`mine.csv`, or `mine.csv:column`), or several of these joined by `+` and combined by mean rank. `without` masks
-    operations. `unique` counts networks instead of encodings; by default where the space says which encodings coincide.
+    (`mine.csv`, or `mine.csv:column`), the run directory of a trained supernet (`runs/mine`, or
+    `runs/mine:valid/accuracy`; by default its cross-entropy, of which less is better), or several of these joined by
+    `+` and combined by mean rank. `without` masks operations. `unique` counts networks instead of encodings; by default
+    where the space says which encodings coincide.
+
+    `sample` takes that many at random (0: all; by default all, but 1,000 for a supernet) and `sample_top` that many
+    more of the true top 10 % (300 for a supernet), on which the correlation in the top 10 % is then measured. `bn` says
+    where a supernet's BN statistics come from.
     """
     if not top or min(top) < 2:
         raise InputError(f"top-N sizes must be at least 2, got {', '.join(map(str, top)) or 'none'}")
+    if find_run(truth):
+        raise InputError(f"the truth is a column of a table, not a supernet's score; got {truth}")
     full = _table(catalog.space(space), table)
-    names = [score] if _FILE.fullmatch(score) and Path(score).is_file() else score.split(COMBINE)
-    columns = {str(i): _column(full, name.strip()) for i, name in enumerate((truth, *names))}
+    names = _split(score)
+    columns = {str(i): _column(full, name) for i, name in enumerate((truth, *names))}
     chosen = dataclasses.replace(full, columns=columns).restrict(without)
     merge = chosen.counts_networks if unique is None else unique
     chosen = chosen.unique() if merge else chosen
-    known = np.flatnonzero(np.isfinite([c.values for c in chosen.columns.values()]).all(axis=0))
-    warnings = list(_doubts(columns, truth, names, len(chosen) - len(known), len(chosen)))
-    if len(known) < 2:
-        raise InputError(f"a ranking needs two architectures with both {score} and {truth}, got {len(known)}")
-    chosen = chosen.take(known)
-    y, *parts = (chosen[c].values for c in columns)
-    x = parts[0] if len(parts) == 1 else mean_rank(parts)
-    return _measure(chosen, x, y, score, truth, "networks" if merge else "encodings", top, seed, warnings)
+    known = _complete(chosen)
+    doubts = list(_doubts(columns, truth, names))
+    drawn = _draw(chosen, known, sample, sample_top, any(map(find_run, names)), np.random.default_rng([seed, 1]))
+    chosen, remarks = _scored(chosen, names, drawn, bn, progress)
+    random, best = (rows[np.isin(rows, _complete(chosen))] for rows in drawn)
+    if len(random) < 2:
+        raise InputError(f"a ranking needs two architectures with both {score} and {truth}, got {len(random)}")
+    doubts += remarks
+    left_out = len(chosen) - len(known) + len(drawn[0]) - len(random)
+    if left_out:
+        doubts.append(f"{left_out} of {len(chosen)} architectures lack a number and are left out")
+    counts = "networks" if merge else "encodings"
+    sampled = f"drawn from {len(known):,}" if len(drawn[0]) < len(known) else ""
+    sampled += f", and {len(best)} of their top 10 %" if len(best) else ""
+    result = _measure(chosen.take(random), score, truth, counts, sampled, top, seed, doubts)
+    if not len(best):
+        return result
+    x, y = _score(chosen.take(best))
+    return dataclasses.replace(result, top10pct=group(x, y, np.arange(len(best))))
+
+
+def _complete(table: Table) -> Ints:
+    """Rows that have all numbers."""
+    return np.flatnonzero(np.isfinite([c.values for c in table.columns.values()]).all(axis=0))
+
+
+def _score(table: Table) -> tuple[Floats, Floats]:
+    """(score, truth), the score combined by mean rank if there are several."""
+    y, *parts = (c.values for c in table.columns.values())
+    return parts[0] if len(parts) == 1 else mean_rank(parts), y
+
+
+def _draw(
+    table: Table, known: Ints, sample: int | None, sample_top: int | None, slow: bool, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """Rows drawn from all that are known, and rows drawn from the truly best tenth; none of the latter if all are."""
+    for name, value in (("sample", sample), ("sample_top", sample_top)):
+        if value is not None and value < 0:
+            raise InputError(f"{name} must not be negative, got {value}")
+    n = (SAMPLE if slow else 0) if sample is None else sample
+    if not 0 < n < len(known):
+        return known, known[:0]
+    random = np.sort(rng.permutation(known)[:n])
+    wanted = (SAMPLE_TOP if slow else 0) if sample_top is None else sample_top
+    truth = table.columns["0"].values[known]
+    tenth = known[np.argsort(truth, kind="stable")[len(known) - ceil(len(known) / 10) :]]
+    return random, np.sort(rng.permutation(tenth)[:wanted])
 
 
 def _measure(
-    table: Table, x: Floats, y: Floats, score: str, truth: str, counts: str, top: Sequence[int], seed: int,
-    warnings: list[str],
-) -> RankResult:  # fmt: skip
+    table: Table, score: str, truth: str, counts: str, sampled: str, top: Sequence[int], seed: int, warnings: list[str]
+) -> RankResult:
     rng = np.random.default_rng(seed)
+    x, y = _score(table)
     pairs = count_pairs(x, y)
     low, high = pairs.interval()
     if not (low > 0 or high < 0):
@@ -160,6 +217,7 @@ def _measure(
         truth_about=str(about),
         truth_split=about.split,
         counts=counts,
+        sampled=sampled,
         n=pairs.n,
         tau=pairs.tau(),
         interval=(low, high),
@@ -200,6 +258,20 @@ def _table(space: Space, table: str | Path | Table | None) -> Table:
     return catalog.table(table or space.name, space)
 
 
+def _split(score: str) -> list[str]:
+    """The scores that are joined; a file or run whose own name holds a `+` is one."""
+    file = _FILE.fullmatch(score)
+    if (file and Path(file[1]).is_file()) or find_run(score):
+        return [score]
+    return [name.strip() for name in score.split(COMBINE)]
+
+
+def find_run(name: str) -> tuple[str, str] | None:
+    """(directory, metric or nothing) of `RUN` or `RUN:METRIC`."""
+    path, _, metric = name.rpartition(":")
+    return (name, "") if is_run(name) else (path, metric) if path and is_run(path) else None
+
+
 def _column(table: Table, name: str) -> Column:
     """A score or truth for every row of the table, by name."""
     short = name.removeprefix("table/").removeprefix("cost/")
@@ -209,6 +281,10 @@ def _column(table: Table, name: str) -> Column:
         return Column(costs_of(table.space, table.archs, short).astype(np.float64), unit=short)
     if match := _FILE.fullmatch(name):
         return _from_file(table, *match.groups())
+    if find_run(name):
+        return Column(np.zeros(len(table)))  # until it is known which rows are wanted
+    if name and Path(name).is_dir():
+        raise RunError(f"{name} is not a run: it holds no {SETTINGS}")
     raise UnknownNameError("score", name, [*table.columns, *METRICS])
 
 
@@ -223,15 +299,32 @@ def _from_file(table: Table, path: str, column: str | None) -> Column:
     return dataclasses.replace(source, values=values)
 
 
-def _doubts(columns: dict[str, Column], truth: str, names: Sequence[str], left_out: int, total: int) -> Sequence[str]:
+def _scored(
+    table: Table, names: Sequence[str], drawn: tuple[Ints, Ints], bn: str, progress: Report | None
+) -> tuple[Table, list[str]]:
+    """The table with what supernets say about the rows that were drawn, more for better; and remarks."""
+    rows, remarks = np.unique(np.concatenate(drawn)), []
+    for i, name in enumerate(names, 1):
+        if len(rows) and (found := find_run(name)):
+            path, metric = found
+            answers = evaluate(path, table.space, list(table.take(rows)), bn=bn, progress=progress)
+            metric = resolve(metric, answers[0]) if metric else next(iter(answers[0]))
+            sign = -1 if metric.endswith("cross_entropy") else 1
+            values = np.full(len(table), np.nan)
+            values[rows] = [sign * a[metric] for a in answers]
+            columns = {**table.columns, str(i): Column(values, split=metric.partition("/")[0])}
+            table = dataclasses.replace(table, columns=columns)
+            remarks.append(f"{name} is {metric}" + (", less is better: its sign is turned" if sign < 0 else ""))
+    return table, remarks
+
+
+def _doubts(columns: dict[str, Column], truth: str, names: Sequence[str]) -> Sequence[str]:
     doubts = []
     for name, column in zip(names, list(columns.values())[1:], strict=True):
         if name == truth:
             doubts.append(f"{name} is both score and truth")
         elif column.is_test:
             doubts.append(f"the score {name} holds test data: good for a study, not for a search")
-    if left_out:
-        doubts.append(f"{left_out} of {total} architectures lack a number and are left out")
     return doubts
 
 

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,10 +19,11 @@ from ..errors import BudgetError, InputError, UnknownNameError
 from ..evaluators import CostEvaluator, Evaluator, TableEvaluator, Together
 from ..evaluators.cost import COSTS
 from ..objective import Constraint, Objective, combine, parse_objective, parse_where, resolve
-from ..run import Run, open_run, same_settings
+from ..run import Run
 from ..searchers import Searcher, Task, Trial, drive
 from ..searchers.nsga2 import NSGA2
 from ..space import Arch, SequentialSpace, Space
+from .place import place
 
 T = TypeVar("T", Objective, Constraint)
 EVALUATIONS = 1000  # of searchers that never end by themselves
@@ -156,7 +156,7 @@ def search(
     task.sample(np.random.default_rng(seed), 1)  # a budget that holds nothing is known before anything is written
     yardstick = _yardstick(task, full, evaluate)
     settings = _settings(full, task, engine, budget, oracle, seed)
-    with _place(out, full.space, settings) as run:
+    with place(out, full.space.name, settings) as run:
         report = _reporter(task, yardstick, engine, progress) if progress else None
         trials = drive(engine, task, evaluate, run, seed=seed, budget=budget, progress=report)
         result = _result(task, yardstick, trials, run, settings, keep)
@@ -310,15 +310,6 @@ def _metric_names(task: Task) -> list[str]:
 def _engine_record(engine: Searcher) -> dict[str, Any]:
     record: Any = engine
     return {"name": type(engine).__name__, **dataclasses.asdict(record)}
-
-
-def _place(out: str | Path | None, space: Space, settings: Mapping[str, Any]) -> Run:
-    """The named directory; by default today's, with a number if there is a run of other settings."""
-    if out is not None:
-        return open_run(out, settings)
-    base = f"runs/{date.today():%Y-%m-%d}-{space.name}"
-    names = (Path(base if i == 1 else f"{base}-{i}") for i in count(1))
-    return open_run(next(p for p in names if not p.exists() or same_settings(p, settings)), settings)
 
 
 # --- what was found ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,56 @@
+"""What logits say about a network, as metrics of a split: `valid/cross_entropy`, `valid/accuracy`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import nan
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import calibration
+from ..errors import UnknownNameError
+from ..objective import Metrics
+
+Logits = npt.NDArray[np.float32]  # images x classes
+Labels = npt.NDArray[np.int64]
+
+SCORES = ("cross_entropy", "calibrated_cross_entropy", "accuracy")  # the first is the default score
+CALIBRATE = "calibrate"  # the split on which temperatures are fitted
+
+
+def full_names(split: str, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Full names of all scores of a split, or of those wanted."""
+    names = tuple(f"{split}/{score}" for score in SCORES)
+    for name in wanted or ():
+        if name not in names:
+            raise UnknownNameError("metric", name, names)
+    return tuple(wanted or names)
+
+
+def splits_of(metrics: Sequence[str]) -> tuple[str, ...]:
+    """The splits whose logits the metrics need."""
+    needed = [m.partition("/")[0] for m in metrics]
+    needed += [CALIBRATE for m in metrics if m.endswith("/calibrated_cross_entropy")]
+    return tuple(dict.fromkeys(needed))
+
+
+def scores(metrics: Sequence[str], logits: Mapping[str, Logits], labels: Mapping[str, Labels]) -> Metrics:
+    """The metrics of one network, from logits and labels by split; all NaN if a logit is not finite.
+
+    Cross-entropies are in nats, lower is better; accuracy is in percent.
+    """
+    if not all(np.isfinite(z).all() for z in logits.values()):
+        return dict.fromkeys(metrics, nan)
+    found: Metrics = {}
+    for name in metrics:
+        split, _, score = name.partition("/")
+        match score:
+            case "accuracy":
+                found[name] = calibration.accuracy(logits[split], labels[split])
+            case "cross_entropy":
+                found[name] = calibration.cross_entropy(logits[split], labels[split])
+            case _:
+                t = calibration.temperature(logits[CALIBRATE], labels[CALIBRATE])
+                found[name] = calibration.cross_entropy(logits[split], labels[split], t)
+    return found

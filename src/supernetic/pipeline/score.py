@@ -1,0 +1,78 @@
+"""Scores of architectures by the supernet of a run, kept in the run: nothing is evaluated twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import nan
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, RunError
+from ..objective import Metrics
+from ..run import SETTINGS, jsonable, open_run, read_settings
+from ..space import Arch, Space
+
+SCORES = "scores.jsonl"
+CHUNK = 500  # architectures that are recorded together; a kill loses no more than these
+IMAGES = 1024  # that recalibrate BN
+
+Report = Callable[[int, int], None]  # (done, in all)
+
+
+def is_run(text: str) -> bool:
+    """Whether there is a run at this path."""
+    return (Path(text) / SETTINGS).is_file()
+
+
+def score(
+    run: str | Path,
+    space: Space,
+    archs: Sequence[Arch],
+    *,
+    bn: str = "recalibrate",
+    images: int = IMAGES,
+    progress: Report | None = None,
+) -> list[Metrics]:
+    """Metrics of architectures of `space` with the run's supernet: those recorded, and the others measured now."""
+    from ..evaluators.supernet import SupernetEvaluator, shared_cells
+    from .train import load_supernet, space_of
+
+    settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
+    wanted = translated(archs, space, shared_cells(space_of(Path(run), settings)), str(run))
+    how = {"bn": bn, "images": images if bn == "recalibrate" else 0}
+    with open_run(run, settings) as opened:
+        known = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if all(r[k] == how[k] for k in how)}
+        missing = [a for a in dict.fromkeys(wanted) if a not in known]
+        if missing:
+            evaluate = SupernetEvaluator(*load_supernet(run), bn=bn, images=images)
+        for start in range(0, len(missing), CHUNK):
+            chunk = missing[start : start + CHUNK]
+            known.update(zip(chunk, evaluate(chunk), strict=True))
+            opened.append(SCORES, ({**how, "arch": a, "metrics": _record(known[a])} for a in chunk))
+            if progress:
+                progress(start + len(chunk), len(missing))
+    return [known[a] for a in wanted]
+
+
+def translated(archs: Sequence[Arch], space: Space, to: Space, what: str) -> list[Arch]:
+    """The same architectures, as another version of the space (with other operations masked) encodes them."""
+    if space.choices == to.choices:
+        return [to.check(a) for a in archs]
+    if space.name != to.name:
+        raise RunError(f"{what} holds a supernet of {to.name}, not of {space.name}")
+    try:
+        return [to.parse(space.format(a)) for a in archs]
+    except InputError as error:
+        raise RunError(f"the supernet of {what} lacks some of these architectures: {error}") from None
+
+
+def _key(record: dict[str, Any]) -> Arch:
+    return tuple(record["arch"])
+
+
+def _record(metrics: Metrics) -> dict[str, float | None]:
+    return {name: jsonable(value) for name, value in metrics.items()}
+
+
+def _metrics(record: dict[str, float | None]) -> Metrics:
+    return {name: nan if value is None else value for name, value in record.items()}

@@ -1,0 +1,342 @@
+"""`train`: a supernet of a space on a data set, in a run directory that survives any interruption."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import catalog
+from ..errors import InputError, RunError
+from ..run import Run, read_settings
+from ..samplers.named import sampler as named_sampler
+from ..samplers.named import settings_of
+from ..samplers.step import Draw, Sampler
+from ..space import Space
+from ..spaces.declared import DeclaredSpace, declare
+from .place import place
+
+if TYPE_CHECKING:
+    from ..datasets import Dataset
+    from ..supernets.supernet import Supernet
+    from ..training.loop import Progress
+    from ..training.recipe import Recipe
+
+WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
+TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
+FITTED = ("classes", "in_channels", "side")  # settings of spaces that follow from the data
+SAMPLERS = {"choice": "strict_fair", "cell": "strict_fair", "elastic": "sandwich", "scaled": "hierarchical"}
+DEFAULT = {
+    "title": "default",
+    "source": "ours: modest, for small images",
+    "length": "20 epochs",
+    "batch_size": 128,
+    "augment": "flip",
+    "lr": 0.2,
+    "weight_decay": 3e-4,
+    "clip_norm": 5.0,
+}
+WITH_RECORDS = 10  # times in a training that progress is recorded, at least
+
+Watch = Callable[[Iterable["Progress"]], Iterator["Progress"]]
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What was trained, or would be: a dry run has neither directory nor loss."""
+
+    run: str | None
+    space: str
+    data: str
+    stabiliser: str
+    sampler: dict[str, Any]
+    recipe: str
+    seed: int
+    steps: int
+    paths: int  # per step
+    batch_size: int
+    parameters: int
+    memory: int  # bytes of weights, gradients and what the optimiser keeps; activations come on top
+    loss: float | None  # mean of the last recorded steps
+    notes: tuple[str, ...]  # what was filled in
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain records."""
+        record: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        return record
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        stabilised = f", stabiliser {self.stabiliser}" if self.stabiliser else ""
+        done = "dry run: nothing was written" if self.loss is None else f"loss {self.loss:.4f}; all is in {self.run}"
+        return [
+            f"{self.space} on {self.data}{stabilised}",
+            f"{self.steps:,} steps of {self.paths} {'path' if self.paths == 1 else 'paths'} "
+            f"by {self.sampler['name']}, {self.batch_size} images each ({self.recipe})",
+            f"{self.parameters:,} parameters, {self.memory / 2**20:,.0f} MiB with gradients and optimiser",
+            *(f"note: {n}" for n in self.notes),
+            done,
+        ]
+
+
+def train(
+    space: str | Space,
+    data: str | Path = "embedded",
+    *,
+    sampler: str | Mapping[str, Any] | Sampler | None = None,
+    recipe: str | Path | Recipe | None = None,
+    steps: int | None = None,
+    stabiliser: str = "",
+    limit: int | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    dry_run: bool = False,
+    progress: Watch | None = None,
+) -> TrainResult:
+    """Train a supernet; a run that exists with the same settings is resumed, or returned if it is finished.
+
+    What a space given as text leaves open of classes, in_channels and side follows from the data. The sampler is the
+    recipe's, else the one that goes with the space's sharing. `stabiliser` is `KIND` or `KIND:identity` (how it starts;
+    at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `progress`
+    wraps the steps, such as `training.show.bar`.
+    """
+    for name, value in (("steps", steps), ("limit", limit)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} must be at least 1, got {value}")
+    job = _prepared(space, data, sampler, recipe, steps, stabiliser, limit, seed)
+    if dry_run:
+        return job.result(None, None)
+    with place(out, job.space.name, job.settings) as run:
+        if not (run.path / WEIGHTS).exists():
+            job.fit(run, progress)
+        losses = [r["loss"] for r in run.read("metrics.jsonl") if r["task"] == TASK]
+        result = job.result(str(run.path), losses[-1])
+        run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+    return result
+
+
+def load_supernet(run: str | Path) -> tuple[Supernet, Dataset]:
+    """The trained supernet of a run, ready for evaluation, and the data that it was trained on."""
+    import torch
+
+    from ..datasets import load
+    from ..supernets.supernet import Supernet
+    from ..training.checkpoint import read
+
+    path = Path(run)
+    settings = read_settings(path)
+    if settings.get("job") != "train":
+        raise RunError(f"{path} is not a training but a run of {settings.get('job', 'something else')!r}")
+    if not (path / WEIGHTS).exists():
+        raise RunError(f"{path} is not finished: it has no {WEIGHTS} yet; train again with the same settings to resume")
+    space = space_of(path, settings)
+    dataset = load(**settings["load"])
+    if dataset.fingerprint != settings["data"]["fingerprint"]:
+        raise RunError(f"{path} was trained on other data than {dataset.source} holds now")
+    supernet = Supernet(space)
+    supernet.load_state_dict(read(path / WEIGHTS)[0])
+    supernet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return supernet.eval(), dataset
+
+
+def space_of(path: Path, settings: Mapping[str, Any]) -> Space:
+    """The space that a run's settings describe, stabiliser included."""
+    record = settings["space"]
+    space: Any
+    if "declaration" in record:
+        space = declare(**record["declaration"])
+    else:
+        space = catalog.space(record["text"])
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()}
+        space = dataclasses.replace(space, **values) if values else space
+    if space.fingerprint != record["fingerprint"]:
+        raise RunError(f"{path} was trained on another {record['name']} than {record.get('text', 'it')} is now")
+    made: Space = space
+    return made
+
+
+# --- what is asked for ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Everything that is settled before the first step."""
+
+    space: Space
+    supernet: Supernet
+    dataset: Dataset
+    recipe: Recipe
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def seed(self) -> int:
+        return int(self.settings["seed"])
+
+    def fit(self, run: Run, progress: Watch | None) -> None:
+        from ..training.checkpoint import write
+        from ..training.loop import fit
+
+        run.write(SPLITS, json.dumps(self.dataset.split_record()) + "\n")
+        steps = int(self.settings["steps"])
+        every = max(1, min(50, steps // WITH_RECORDS))
+        recipe = self.recipe
+        training = fit(
+            self.supernet, _batches(self.dataset, recipe, self.seed), recipe.sampler, recipe, run,
+            seed=self.seed, name=TASK, log_every=every, checkpoint_every=min(1000, max(every, steps // WITH_RECORDS)),
+        )  # fmt: skip
+        for _ in progress(training) if progress else training:
+            pass
+        weights = {n: t.detach().cpu().contiguous() for n, t in self.supernet.state_dict().items()}
+        write(run.path / WEIGHTS, weights, {"step": steps})
+
+    def result(self, run: str | None, loss: float | None) -> TrainResult:
+        recipe, sampler = self.recipe, self.recipe.sampler
+        assert sampler is not None
+        step = sampler(self.supernet.space, Draw(np.random.default_rng(0)))
+        parameters = sum(p.numel() for p in self.supernet.parameters())
+        moments = {"sgd": bool(recipe.momentum), "rmsprop": 2, "adam": 2}[recipe.optimiser]
+        return TrainResult(
+            run=run,
+            space=self.space.name,
+            data=self.dataset.name,
+            stabiliser=getattr(self.space, "stabiliser", ""),
+            sampler=settings_of(sampler),
+            recipe=recipe.title,
+            seed=self.seed,
+            steps=self.settings["steps"],
+            paths=len(step.paths),
+            batch_size=recipe.batch_size,
+            parameters=parameters,
+            memory=4 * parameters * (2 + moments + bool(recipe.ema)),
+            loss=loss,
+            notes=self.notes,
+        )
+
+
+def _prepared(
+    space: str | Space,
+    data: str | Path,
+    sampler: str | Mapping[str, Any] | Sampler | None,
+    recipe: str | Path | Recipe | None,
+    steps: int | None,
+    stabiliser: str,
+    limit: int | None,
+    seed: int,
+) -> _Job:
+    from ..datasets import load
+    from ..supernets.supernet import Supernet
+    from ..training.loop import plan_for
+
+    source = str(Path(data).resolve()) if Path(data).exists() else str(data)
+    loading: dict[str, Any] = {"source": source, "limit": limit, "seed": seed}
+    dataset = load(**loading)
+    made, notes = fit_space(space, dataset)
+    made = _stabilised(made, stabiliser)
+    start = stabiliser.partition(":")[2] or "random"
+    supernet = Supernet(made, seed=seed, zero_residual=made.sharing == "elastic", stabiliser=start)
+    blueprint = supernet.space.blueprint(tuple(made.sample(np.random.default_rng(0), 1)[0].tolist()))
+    if blueprint.classes < len(dataset.classes):
+        raise InputError(f"{made.name} has {blueprint.classes} classes, {dataset.name} has {len(dataset.classes)}")
+    pixels = next(iter(supernet.resolutions)) if len(supernet.resolutions) == 1 else dataset.side
+    if (pixels, blueprint.in_channels) != (dataset.side, dataset.channels):
+        loading |= {"side": pixels, "gray": blueprint.in_channels == 1}
+        dataset = load(**loading)
+        notes.append(f"images are turned to {pixels}x{pixels}, {'gray' if loading['gray'] else 'colour'}")
+    settled = _recipe(recipe, sampler, steps, made)
+    plan = plan_for(supernet, _batches(dataset, settled, seed), settled.sampler, settled)
+    settings = {
+        "job": "train",
+        "seed": seed,
+        "steps": plan.steps,
+        "stabiliser": stabiliser,
+        "space": _space_record(space, made),
+        "load": loading,
+        "data": dataset.summary(),
+        "recipe": settled.settings(),
+    }
+    return _Job(made, supernet, dataset, settled, settings, tuple(notes))
+
+
+def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:
+    """The space with what the data say about classes, channels and side, where its text leaves them open; and notes."""
+    made: Any = catalog.space(space)
+    if isinstance(space, Space):
+        return made, []
+    known = {"classes": len(dataset.classes), "in_channels": dataset.channels, "side": dataset.side}
+    said = _said(space)
+    names = {f.name for f in dataclasses.fields(made)} if dataclasses.is_dataclass(made) else set()
+    open_ = {k: known[k] for k in FITTED if k in names - said and getattr(made, k) != known[k]}
+    if not open_:
+        return made, []
+    filled = ", ".join(f"{k}={v}" for k, v in open_.items())
+    return dataclasses.replace(made, **open_), [f"from the data: {filled}"]
+
+
+def _said(text: str) -> set[str]:
+    """The settings that a space's text gives."""
+    if text.endswith(".py"):
+        return set(FITTED)
+    if text.endswith(".toml"):
+        return set(tomllib.loads(Path(text).read_text(encoding="utf-8")))
+    return {item.partition("=")[0] for item in text.partition(":")[2].split(",")}
+
+
+def _stabilised(space: Space, stabiliser: str) -> Space:
+    kind = stabiliser.partition(":")[0]
+    if not kind:
+        return space
+    plain: Any = space
+    if not hasattr(plain, "stabiliser"):
+        raise InputError(f"{space.name} has no skips to stabilise, got stabiliser={stabiliser!r}")
+    stabilised: Space = dataclasses.replace(plain, stabiliser=kind)
+    return stabilised
+
+
+def _recipe(
+    asked: str | Path | Recipe | None,
+    sampler: str | Mapping[str, Any] | Sampler | None,
+    steps: int | None,
+    space: Space,
+) -> Recipe:
+    """The recipe with its sampler and length settled."""
+    from ..training.recipe import Recipe, read_recipe, recipe
+
+    settled = recipe(DEFAULT) if asked is None else asked if isinstance(asked, Recipe) else read_recipe(asked)
+    if sampler is None:
+        chosen = settled.sampler or named_sampler(SAMPLERS[space.sharing])
+    else:
+        chosen = named_sampler(sampler) if isinstance(sampler, str | Mapping) else sampler
+    length = settled.length if steps is None else f"{steps} steps"
+    return dataclasses.replace(settled, sampler=chosen, length=length)
+
+
+def _batches(dataset: Dataset, recipe: Recipe, seed: int) -> Any:
+    from ..datasets.augment import parse
+    from ..datasets.batches import Batches
+
+    return Batches(dataset, "train", recipe.batch_size, seed, parse(recipe.augment) if recipe.augment else None)
+
+
+def _space_record(asked: str | Space, space: Space) -> dict[str, Any]:
+    """Enough to make the space again."""
+    record: dict[str, Any] = {"name": space.name, "fingerprint": space.fingerprint}
+    if isinstance(space, DeclaredSpace):
+        declaration = dataclasses.asdict(space)
+        again = declare(**declaration).fingerprint  # numbers may read 6.0 in place of 6, which is the same space
+        return {**record, "declaration": declaration, "fingerprint": again}
+    text = asked if isinstance(asked, str) else space.name
+    if text.endswith(".py"):
+        text = str(Path(text).resolve())
+    made: Any = space
+    names = [f.name for f in dataclasses.fields(made)] if dataclasses.is_dataclass(made) else []
+    return {**record, "text": text, "settings": {name: getattr(space, name) for name in names}}

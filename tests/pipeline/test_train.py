@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supernetic import catalog
+from supernetic.datasets import load
+from supernetic.errors import InputError, RunError, UnknownNameError
+from supernetic.evaluators.supernet import SupernetEvaluator
+from supernetic.pipeline.train import TrainResult, fit_space, load_supernet, train
+from supernetic.run import read_settings
+from supernetic.space import Space
+from supernetic.spaces.macro import Macro
+from supernetic.training.loop import Progress
+
+TINY = "macro:channels=4,side=8,head=16"
+EVERY = {
+    "nasbench101": "nasbench101:channels=8,cells=1,side=8",
+    "nasbench101-chain": "nasbench101-chain:channels=8,side=8",
+    "nasbench201": "nasbench201:channels=4,cells=1,side=8",
+    "macro": TINY,
+    "scarlet-s1": "scarlet-s1:width=0.1,side=16",
+    "scarlet-s2": "scarlet-s2:width=0.1,side=16",
+    "attentive": "attentive:resolutions=12+16,width=0.1",
+    "scalenet": "scalenet:width=0.1,side=16,released=true",
+    "scalenet-base": "scalenet-base:width=0.1,side=16,released=true",
+    "deep-narrow": "deep-narrow:resolution=16",
+    "shallow-wide": "shallow-wide:resolution=16",
+}
+RECIPE = """
+length = "20 steps"
+batch_size = 16
+augment = "shift+flip"
+lr = 0.1
+dropout = 0.2
+ema = 0.9
+"""
+KILLED = """
+import os, signal, sys
+import torch
+torch.set_num_threads(1)
+from supernetic.pipeline.train import train
+
+def watch(steps):
+    for p in steps:
+        yield p
+        if p.step == int(sys.argv[1]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+train({space!r}, recipe={recipe!r}, out={out!r}, limit=300, progress=watch)
+"""
+
+
+def small(space: str | Space = TINY, **settings: Any) -> TrainResult:
+    return train(space, **{"steps": 2, "limit": 300, **settings})
+
+
+def test_every_catalogue_space_with_a_supernet_is_tried() -> None:
+    assert set(EVERY) == {name for name in catalog.SPACES if catalog.space(name).sharing}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_space_trains_and_can_be_loaded_again(name: str, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('length = "1 step"\nbatch_size = 8\nlr = 0.05\n')
+    result = train(EVERY[name], recipe=recipe, limit=150, out=tmp_path / "run")
+    assert result.loss is not None
+    assert result.loss < 5
+    assert (result.steps, result.run) == (1, str(tmp_path / "run"))
+    assert "in_channels=1" in result.notes[0]
+    supernet, dataset = load_supernet(tmp_path / "run")
+    assert supernet.space.blueprint(tuple(supernet.space.sample(np.random.default_rng(0), 1)[0].tolist())).classes == 10
+    evaluate = SupernetEvaluator(supernet, dataset, ["valid/accuracy"], images=8)
+    arch = tuple(evaluate.space.sample(np.random.default_rng(0), 1)[0].tolist())
+    assert 0 <= evaluate([arch])[0]["valid/accuracy"] <= 100
+
+
+def test_the_sampler_follows_from_the_sharing() -> None:
+    names = {
+        n: small(EVERY[n], dry_run=True).sampler["name"] for n in ("macro", "nasbench201", "attentive", "scalenet")
+    }
+    assert names == {
+        "macro": "strict_fair", "nasbench201": "strict_fair", "attentive": "sandwich", "scalenet": "hierarchical",
+    }  # fmt: skip
+    assert small(sampler="uniform", dry_run=True).sampler["name"] == "uniform"
+    nested = {"name": "sandwich", "n": 3}
+    assert small(sampler=nested, dry_run=True).paths == 5
+
+
+def test_a_recipe_brings_its_sampler_unless_one_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "r.toml"
+    file.write_text('length = "7 steps"\nbatch_size = 20\n[sampler]\nname = "uniform"\n')
+    own = small(recipe=file, steps=None, dry_run=True)
+    assert (own.steps, own.batch_size, own.sampler["name"]) == (7, 20, "uniform")
+    assert small(recipe=file, sampler="sandwich", dry_run=True).sampler["name"] == "sandwich"
+    assert small(recipe=file, steps=9, dry_run=True).steps == 9
+
+
+@pytest.mark.parametrize("kill_at", [1, 7, 19])
+def test_killed_at_any_step_and_resumed_the_weights_are_the_same_bytes(kill_at: int, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(RECIPE)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    train(TINY, recipe=recipe, out=whole, limit=300)
+    code = KILLED.format(space=TINY, recipe=str(recipe), out=str(killed))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code, str(kill_at)], capture_output=True, env=environment, check=False)
+    assert done.returncode == -9, done.stderr.decode()
+    with pytest.raises(RunError, match="not finished"):
+        load_supernet(killed)
+    train(TINY, recipe=recipe, out=killed, limit=300)
+    for name in ("supernet.safetensors", "metrics.jsonl", "splits.json"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    steps = []
+
+    def watch(training: Iterable[Progress]) -> Iterator[Progress]:
+        for p in training:
+            steps.append(p.step)
+            yield p
+
+    first = small(out=tmp_path / "run", progress=watch)
+    assert small(out=tmp_path / "run", progress=watch) == first
+    assert steps == [1, 2]
+    assert json.loads((tmp_path / "run/result.json").read_text()) == first.to_json()
+
+
+def test_other_settings_are_refused(tmp_path: Path) -> None:
+    small(out=tmp_path / "run")
+    with pytest.raises(RunError, match="seed is 0 there, 1 here"):
+        small(out=tmp_path / "run", seed=1)
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = small(dry_run=True)
+    assert result.run is None
+    assert result.parameters > 1000
+    assert result.memory == 3 * 4 * result.parameters
+    assert "dry run" in str(result)
+    assert not list(tmp_path.iterdir())
+
+
+def test_stabilisers_start_at_random_or_as_the_identity(tmp_path: Path) -> None:
+    small(stabiliser="skip", out=tmp_path / "a", steps=1)
+    supernet, _ = load_supernet(tmp_path / "a")
+    assert supernet.stabilised.stabiliser == "skip"  # type: ignore[attr-defined]
+    assert supernet.space.stabiliser == ""  # type: ignore[attr-defined]
+    small(stabiliser="skip:identity", out=tmp_path / "b", steps=1)
+    other, _ = load_supernet(tmp_path / "b")
+    weight = other.units(other.blueprint((0,) * 8).layers[2])["conv"][0].get_parameter("op.weight")
+    assert torch.allclose(weight[:, :, 0, 0], torch.eye(len(weight)), atol=0.1)
+    with pytest.raises(InputError, match="no skips to stabilise"):
+        small(EVERY["attentive"], stabiliser="skip", dry_run=True)
+    with pytest.raises(UnknownNameError, match="did you mean 'identity'"):
+        small(stabiliser="skip:identiy", dry_run=True)
+
+
+def test_what_the_text_leaves_open_follows_from_the_data() -> None:
+    data = load("embedded", limit=100)
+    made, notes = fit_space("macro:channels=4", data)
+    assert made == Macro(channels=4, side=28, in_channels=1)
+    assert notes == ["from the data: in_channels=1, side=28"]
+    assert fit_space("macro:in_channels=3,side=32", data) == (Macro(), [])
+    assert fit_space(Macro(), data) == (Macro(), [])
+
+
+def test_images_are_turned_into_what_the_space_wants(tmp_path: Path) -> None:
+    result = small("macro:channels=4,side=12,head=16,in_channels=3", out=tmp_path / "run")
+    assert result.notes == ("images are turned to 12x12, colour",)
+    _, dataset = load_supernet(tmp_path / "run")
+    assert (dataset.side, dataset.channels) == (12, 3)
+    with pytest.raises(InputError, match="has 5 classes, embedded has 10"):
+        small("macro:classes=5", dry_run=True)
+
+
+def test_a_declared_space_needs_no_file_later(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    text = 'resolution = 8\nsharing = "elastic"\n[stem]\nwidth = 8\n[[stages]]\nwidth = [8, 12]\ndepth = [1, 2]\n'
+    file.write_text(text)
+    small(str(file), out=tmp_path / "run")
+    file.unlink()
+    supernet, _ = load_supernet(tmp_path / "run")
+    assert supernet.space.name == "mine"
+    assert len(supernet.space.choices) == 2
+
+
+def test_a_space_in_python_is_read_again_and_compared(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    text = "from supernetic.spaces.macro import Macro\nspace = Macro(channels={}, side=8, in_channels=1, head=16)\n"
+    file.write_text(text.format(4))
+    small(str(file), out=tmp_path / "run")
+    load_supernet(tmp_path / "run")
+    small(Macro(channels=4, side=8, in_channels=1, head=16), out=tmp_path / "object")
+    load_supernet(tmp_path / "object")
+
+
+def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="cannot be read"):
+        load_supernet(tmp_path)
+    (tmp_path / "run.toml").write_text('job = "search"\n')
+    with pytest.raises(RunError, match="not a training but a run of 'search'"):
+        load_supernet(tmp_path)
+
+
+def test_damaged_weights_are_named(tmp_path: Path) -> None:
+    small(out=tmp_path / "run")
+    weights = tmp_path / "run/supernet.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-5] ^= 255
+    weights.write_bytes(data)
+    with pytest.raises(RunError, match="checksum does not match"):
+        load_supernet(tmp_path / "run")
+
+
+def test_the_record_holds_what_is_needed(tmp_path: Path) -> None:
+    small(out=tmp_path / "run", stabiliser="skip")
+    settings = read_settings(tmp_path / "run")
+    assert settings["space"]["settings"]["stabiliser"] == "skip"
+    assert settings["recipe"]["length"] == "2 steps"
+    assert settings["recipe"]["sampler"]["name"] == "strict_fair"
+    assert settings["data"]["images"]["train"] > 0
+    splits = json.loads((tmp_path / "run/splits.json").read_text())["splits"]
+    assert sorted(len(rows) for rows in splits.values()) == sorted(settings["data"]["images"].values())
+    assert len({row for rows in splits.values() for row in rows}) == 300
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "message"),
+    [
+        ({"steps": 0}, InputError, "steps must be at least 1, got 0"),
+        ({"limit": 0}, InputError, "limit must be at least 1, got 0"),
+        ({"sampler": "uniformly"}, UnknownNameError, "did you mean 'uniform'"),
+        ({"space": "efficientnet"}, InputError, "efficientnet has no supernet"),
+        ({"space": "macros"}, UnknownNameError, "did you mean 'macro'"),
+        ({"data": "embeded"}, UnknownNameError, "did you mean 'embedded'"),
+        ({"recipe": "missing.toml"}, InputError, "missing.toml"),
+    ],
+)
+def test_bad_input(settings: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        small(**{"dry_run": True, **settings})
