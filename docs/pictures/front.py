@@ -12,7 +12,7 @@ from supernetic.costs import costs_of
 
 def main() -> None:
     """All cells of NAS-Bench-201, the front that 1,000 evaluations found, and the models chosen from it."""
-    table = supernetic.table("nasbench201")
+    table = supernetic.load_table("nasbench201")
     macs = costs_of(table.space, table.archs) / 1e6
     accuracy = table["c10_valid_200"].values
     with tempfile.TemporaryDirectory() as place:

@@ -14,13 +14,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .blueprint import Blueprint, Layer
-    from .catalog import space, table
+    from .catalog import space as load_space
+    from .catalog import table as load_table
     from .errors import InputError, SupernetError
     from .objective import Constraint, Objective
     from .pipeline.look import cost, list_spaces
     from .pipeline.rank import rank
     from .pipeline.sample import sample
     from .pipeline.search import search
+    from .pipeline.train import train
     from .run import Run
     from .space import Arch, Choice, SequentialSpace, Space
     from .spaces.declared import declare
@@ -40,11 +42,12 @@ _HOMES = {
     "cost": "pipeline.look",
     "declare": "spaces.declared",
     "list_spaces": "pipeline.look",
+    "load_space": "catalog:space",  # not `space`: that is a module
+    "load_table": "catalog:table",
     "rank": "pipeline.rank",
     "sample": "pipeline.sample",
     "search": "pipeline.search",
-    "space": "catalog",
-    "table": "catalog",
+    "train": "pipeline.train",
 }
 
 __all__ = [
@@ -62,18 +65,20 @@ __all__ = [
     "cost",
     "declare",
     "list_spaces",
+    "load_space",
+    "load_table",
     "rank",
     "sample",
     "search",
-    "space",
-    "table",
+    "train",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'supernetic' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    module, _, other = _HOMES[name].partition(":")
+    return getattr(import_module(f".{module}", __name__), other or name)
 
 
 def __dir__() -> list[str]:

@@ -58,7 +58,7 @@ def translated(archs: Sequence[Arch], space: Space, to: Space, what: str) -> lis
     """The same architectures, as another version of the space (with other operations masked) encodes them."""
     if space.choices == to.choices:
         return [to.check(a) for a in archs]
-    if space.name != to.name:
+    if [c.name for c in space.choices] != [c.name for c in to.choices]:
         raise RunError(f"{what} holds a supernet of {to.name}, not of {space.name}")
     try:
         return [to.parse(space.format(a)) for a in archs]
