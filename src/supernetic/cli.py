@@ -244,12 +244,8 @@ def rank(
 
 @app.command()
 def train(
-    space: Annotated[
-        str, typer.Argument(help="A space, such as macro:channels=8, or a file.")
-    ],
-    data: Annotated[
-        str, typer.Argument(help="A name, a folder, an .npz or an archive.")
-    ] = "embedded",
+    space: Annotated[str, typer.Argument(help="A space, such as macro:channels=8, or a file.")],
+    data: Annotated[str, typer.Argument(help="A name, a folder, an .npz or an archive.")] = "embedded",
     sampler: Annotated[
         str, typer.Option(help="uniform, strict_fair, sandwich, attentive, hierarchical. [default: by the space]")
     ] = "",
@@ -259,6 +255,7 @@ def train(
         str, typer.Option(help="skip, skip+pool or relu; skip:identity starts as the skip it replaces.")
     ] = "",
     limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Processor threads. [default: half the processors]")] = None,
     out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
     seed: Seed = 0,
@@ -276,6 +273,7 @@ def train(
         steps=steps,
         stabiliser=stabiliser,
         limit=limit,
+        threads=threads,
         seed=seed,
         out=out or None,
         dry_run=dry_run,

@@ -34,6 +34,8 @@ def score(
     progress: Report | None = None,
 ) -> list[Metrics]:
     """Metrics of architectures of `space` with the run's supernet: those recorded, and the others measured now."""
+    import torch
+
     from ..evaluators.supernet import SupernetEvaluator, shared_cells
     from .train import load_supernet, space_of
 
@@ -44,6 +46,7 @@ def score(
         known = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if all(r[k] == how[k] for k in how)}
         missing = [a for a in dict.fromkeys(wanted) if a not in known]
         if missing:
+            torch.set_num_threads(settings["threads"])
             evaluate = SupernetEvaluator(*load_supernet(run), bn=bn, images=images)
         for start in range(0, len(missing), CHUNK):
             chunk = missing[start : start + CHUNK]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -97,6 +98,7 @@ def train(
     steps: int | None = None,
     stabiliser: str = "",
     limit: int | None = None,
+    threads: int | None = None,
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -106,13 +108,15 @@ def train(
 
     What a space given as text leaves open of classes, in_channels and side follows from the data. The sampler is the
     recipe's, else the one that goes with the space's sharing. `stabiliser` is `KIND` or `KIND:identity` (how it starts;
-    at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `progress`
-    wraps the steps, such as `training.show.bar`.
+    at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `threads`
+    are half the processors unless said: more of them wait for each other, badly so on a busy machine; they are
+    recorded, since another number gives other roundings. `progress` wraps the steps, such as `training.show.bar`.
     """
-    for name, value in (("steps", steps), ("limit", limit)):
+    for name, value in (("steps", steps), ("limit", limit), ("threads", threads)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
-    job = _prepared(space, data, sampler, recipe, steps, stabiliser, limit, seed)
+    threads = threads or max(1, (os.cpu_count() or 1) // 2)
+    job = _prepared(space, data, sampler, recipe, steps, stabiliser, limit, threads, seed)
     if dry_run:
         return job.result(None, None)
     with place(out, job.space.name, job.settings) as run:
@@ -183,9 +187,12 @@ class _Job:
         return int(self.settings["seed"])
 
     def fit(self, run: Run, progress: Watch | None) -> None:
+        import torch
+
         from ..training.checkpoint import write
         from ..training.loop import fit
 
+        torch.set_num_threads(int(self.settings["threads"]))
         run.write(SPLITS, json.dumps(self.dataset.split_record()) + "\n")
         steps = int(self.settings["steps"])
         every = max(1, min(50, steps // WITH_RECORDS))
@@ -231,6 +238,7 @@ def _prepared(
     steps: int | None,
     stabiliser: str,
     limit: int | None,
+    threads: int,
     seed: int,
 ) -> _Job:
     from ..datasets import load
@@ -258,6 +266,7 @@ def _prepared(
         "job": "train",
         "seed": seed,
         "steps": plan.steps,
+        "threads": threads,
         "stabiliser": stabiliser,
         "space": _space_record(space, made),
         "load": loading,
