@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import process_time
 from typing import Any
 
@@ -12,8 +13,9 @@ import supernetic
 from supernetic import catalog
 from supernetic.costs import costs_of
 
-# space, architecture, published MMACs, tolerance in MMACs, published M parameters
-PUBLISHED: dict[str, list[tuple[str, str, float | None, float, float | None]]] = {
+Published = tuple[str, str, float | None, float, float | None]  # space, architecture, MMACs, tolerance, M parameters
+
+PUBLISHED: dict[str, Sequence[Published]] = {
     "scarlet": [
         ("scarlet-s2", "all-skip", 23, 0.5, None),
         ("scarlet-s2", "all-e6k7", 557, 0.5, None),
@@ -98,7 +100,7 @@ def distribution() -> Record:
         },
         "scalenet_base": {"mean": round(float(means.mean()), 1), "sd": round(float(means.std()), 1)},
     }
-    expected = {
+    expected: dict[str, dict[str, float]] = {
         "attentive": {"mean": 738, "sd": 244, "percentile_1": 347, "percentile_99": 1331},
         "scalenet_base": {"mean": 318.8, "sd": 66},
     }

@@ -116,7 +116,9 @@ def networks(name: str) -> tuple[Archs, Floats]:
 def score(name: str, stabiliser: str) -> None:
     """Score random networks, and some of the true top 10 %, with both kinds of BN statistics."""
     images = data()
-    images = replace(images, splits={**images.splits, "valid": images.splits["valid"][:IMAGES]})
+    valid, rest = np.split(images.splits["valid"], [IMAGES])
+    spare = np.concatenate([images.splits["calibrate"], rest])
+    images = replace(images, splits={**images.splits, "valid": valid, "calibrate": spare})
     supernet, _ = trained(name, stabiliser, images)
     archs, truth = networks(name)
     asked: list[Arch] = [tuple(a) for a in archs.tolist()]
