@@ -90,3 +90,10 @@ def test_a_single_network_keeps_only_what_is_still_read() -> None:
         pass
     assert len(counts) > 50
     assert max(counts) <= 8
+
+
+def test_for_statistics_only_what_a_bn_follows_is_run() -> None:
+    root = tree(NASBench201(cells=1), [(3,) * 6, (0, 0, 0, 0, 0, 2)])
+    ran = [node.layer.name for node, _ in walk(root, torch.zeros(1), trail, norms_only=True)]
+    every = [node.layer.name for node, _ in walk(root, torch.zeros(1), trail)]
+    assert [name for name in every if name not in ("head.pool", "classifier")] == ran

@@ -136,7 +136,7 @@ class SupernetEvaluator:
         for side in self.sides:
             tree = grow(group)
             for seen, x in enumerate(self._fixed, 1):
-                for _ in walk(tree, x, partial(self._compute, side, seen)):
+                for _ in walk(tree, x, partial(self._compute, side, seen), norms_only=True):
                     pass
             for split, batches in self._data.items():
                 found: dict[int, list[Tensor]] = {number: [] for number, _ in group}
@@ -165,12 +165,13 @@ class SupernetEvaluator:
             return None
         if self.bn == "batch":
             return BATCH
-        mean, var = unit.averages((view or WHOLE).out)
-        if self.bn == "running":
-            return Statistics(mean, var)
-        if role not in node.statistics:
-            node.statistics[role] = Statistics(torch.zeros_like(mean), torch.ones_like(var))
-        return node.statistics[role]._replace(factor=1 / seen) if seen else node.statistics[role]
+        own = node.statistics.get(role)
+        if own is None:
+            mean, var = unit.averages((view or WHOLE).out)
+            fresh = self.bn == "recalibrate"
+            own = Statistics(torch.zeros_like(mean), torch.ones_like(var)) if fresh else Statistics(mean, var)
+            node.statistics[role] = own
+        return own._replace(factor=1 / seen) if seen else own
 
 
 def shared_cells(space: Space) -> Space:
