@@ -94,7 +94,8 @@ def counters() -> dict[str, Callable[[nn.Module, Tensor], float]]:
 
 def _ptflops(model: nn.Module, x: Tensor) -> float:
     count = import_module("ptflops").get_model_complexity_info
-    return float(count(model, tuple(x.shape[1:]), as_strings=False, print_per_layer_stat=False, verbose=False)[0])
+    quiet = {"as_strings": False, "print_per_layer_stat": False, "verbose": False}
+    return float(count(model, tuple(x.shape[1:]), backend="aten", **quiet)[0])  # its other backend misses subclasses
 
 
 def costs() -> None:
