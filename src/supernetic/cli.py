@@ -70,6 +70,14 @@ def _leave(code: int, message: str) -> None:
     sys.exit(code)
 
 
+def _tell(result: Any, as_json: bool) -> None:
+    """A result that can be told either way."""
+    if as_json:
+        _print_json(result.to_json())
+    else:
+        print(result)
+
+
 def _print_json(record: Any) -> None:
     print(json.dumps(record, allow_nan=False))
 
@@ -236,10 +244,7 @@ def rank(
         seed=seed,
         progress=lambda done, total: print(f"{done:,} of {total:,} networks scored", file=sys.stderr),
     )
-    if as_json:
-        _print_json(result.to_json())
-    else:
-        print(result)
+    _tell(result, as_json)
 
 
 @app.command()
@@ -279,10 +284,7 @@ def train(
         dry_run=dry_run,
         progress=bar,
     )
-    if as_json:
-        _print_json(result.to_json())
-    else:
-        print(result)
+    _tell(result, as_json)
 
 
 @app.command()
@@ -321,10 +323,7 @@ def search(
         seed=seed,
         progress=lambda line: print(line, file=sys.stderr),
     )
-    if as_json:
-        _print_json(result.to_json())
-    else:
-        print(result)
+    _tell(result, as_json)
 
 
 data_app = typer.Typer(help="Data sets: what there is, getting one, checking one.", rich_markup_mode=None)
@@ -372,10 +371,7 @@ def data_check(
     from .pipeline.data import check_data
 
     report = check_data(source, side=side, seed=seed)
-    if as_json:
-        _print_json(report.to_json())
-    else:
-        print(report)
+    _tell(report, as_json)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from ..datasets.duplicates import Duplicates, find_duplicates
 from ..datasets.fetch import fetch_cifar10
 from ..datasets.known import EMBEDDED, KNOWN, find
 from ..errors import InputError, UnknownNameError
+from .told import Told
 
 IMBALANCE = 10  # times as many images in the largest class as in the smallest, from which on a note says so
 SHOWN = 12  # classes in a summary for people
@@ -45,7 +46,7 @@ def get_data(name: str, to: str | Path = "data") -> Path:
 
 
 @dataclass(frozen=True)
-class DataReport:
+class DataReport(Told):
     """What a data set holds, and what is odd about it."""
 
     name: str
@@ -62,13 +63,6 @@ class DataReport:
     duplicates: Duplicates
     fingerprint: str
     notes: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """A summary for people."""

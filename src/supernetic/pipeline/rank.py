@@ -26,6 +26,7 @@ from ..run import SETTINGS
 from ..space import Space
 from .score import Report, is_run
 from .score import score as evaluate
+from .told import Told
 
 COMBINE = "+"
 SAMPLE, SAMPLE_TOP = 1000, 300  # networks that a supernet scores: random ones, and some of the truly best tenth
@@ -34,7 +35,7 @@ _FILE = re.compile(r"(.+\.(?:csv|npz))(?::([\w./ -]+))?")
 
 
 @dataclass(frozen=True)
-class RankResult:
+class RankResult(Told):
     """Correlations of `score` with `truth` over `n` networks, and what choosing by the score would cost."""
 
     space: str
@@ -68,9 +69,6 @@ class RankResult:
         record["tau_top10pct"] = self.top10pct.tau
         cleaned: dict[str, Any] = _plain(record)
         return cleaned
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """A summary for people."""

@@ -24,6 +24,7 @@ from ..searchers import Searcher, Task, Trial, drive
 from ..searchers.nsga2 import NSGA2
 from ..space import Arch, SequentialSpace, Space
 from .place import place
+from .told import Told
 
 T = TypeVar("T", Objective, Constraint)
 EVALUATIONS = 1000  # of searchers that never end by themselves
@@ -69,7 +70,7 @@ class Generation:
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(Told):
     """What was found. `front` is sorted by its cheapest objective, `chosen` are `keep` of it, equally spaced."""
 
     run: str
@@ -86,14 +87,6 @@ class SearchResult:
     hypervolume: float
     reference: dict[str, float]  # the worst value of each objective among what the constraints allow
     true_share: float | None  # hypervolume over that of the table's true front
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain records."""
-        record: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
-        return record
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """A summary for people; chosen models are starred."""

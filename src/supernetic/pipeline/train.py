@@ -22,6 +22,7 @@ from ..samplers.step import Draw, Sampler
 from ..space import Space
 from ..spaces.declared import DeclaredSpace, declare
 from .place import place
+from .told import Told
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -49,7 +50,7 @@ Watch = Callable[[Iterable["Progress"]], Iterator["Progress"]]
 
 
 @dataclass(frozen=True)
-class TrainResult:
+class TrainResult(Told):
     """What was trained, or would be: a dry run has neither directory nor loss."""
 
     run: str | None
@@ -66,14 +67,6 @@ class TrainResult:
     memory: int  # bytes of weights, gradients and what the optimiser keeps; activations come on top
     loss: float | None  # mean of the last recorded steps
     notes: tuple[str, ...]  # what was filled in
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain records."""
-        record: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
-        return record
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """A summary for people."""
