@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import catalog
-from ..errors import InputError, RunError
+from ..errors import InputError, RunError, UnknownNameError
 from ..run import Run, read_settings
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
+DEVICES, PRECISIONS = ("auto", "cpu", "cuda"), ("no", "fp16", "bf16")
 FITTED = ("classes", "in_channels", "side")  # settings of spaces that follow from the data
 SAMPLERS = {"choice": "strict_fair", "cell": "strict_fair", "elastic": "sandwich", "scaled": "hierarchical"}
 DEFAULT = {
@@ -92,6 +93,8 @@ def train(
     stabiliser: str = "",
     limit: int | None = None,
     threads: int | None = None,
+    device: str = "auto",
+    precision: str = "no",
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -103,13 +106,15 @@ def train(
     recipe's, else the one that goes with the space's sharing. `stabiliser` is `KIND` or `KIND:identity` (how it starts;
     at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `threads`
     are half the processors unless said: more of them wait for each other, badly so on a busy machine; they are
-    recorded, since another number gives other roundings. `progress` wraps the steps, such as `training.show.bar`.
+    recorded, since another number gives other roundings. `device` is `cpu`, `cuda` or `auto`, `precision` is `no`
+    (mixed), `fp16` or `bf16`. `progress` wraps the steps, such as `training.show.bar`.
     """
     for name, value in (("steps", steps), ("limit", limit), ("threads", threads)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
     threads = threads or max(1, (os.cpu_count() or 1) // 2)
-    job = _prepared(space, data, sampler, recipe, steps, stabiliser, limit, threads, seed)
+    hardware = {"threads": threads, **_hardware(device, precision)}
+    job = _prepared(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed)
     if dry_run:
         return job.result(None, None)
     with place(out, job.space.name, job.settings) as run:
@@ -183,16 +188,18 @@ class _Job:
         import torch
 
         from ..training.checkpoint import write
+        from ..training.devices import accelerator
         from ..training.loop import fit
 
         torch.set_num_threads(int(self.settings["threads"]))
         run.write(SPLITS, json.dumps(self.dataset.split_record()) + "\n")
         steps = int(self.settings["steps"])
         every = max(1, min(50, steps // WITH_RECORDS))
-        recipe = self.recipe
+        recipe, device = self.recipe, self.settings["device"]
         training = fit(
-            self.supernet, _batches(self.dataset, recipe, self.seed), recipe.sampler, recipe, run,
+            self.supernet, _batches(self.dataset, recipe, self.seed, device), recipe.sampler, recipe, run,
             seed=self.seed, name=TASK, log_every=every, checkpoint_every=min(1000, max(every, steps // WITH_RECORDS)),
+            accelerator=None if device == "cpu" else accelerator(self.settings["precision"]),
         )  # fmt: skip
         for _ in progress(training) if progress else training:
             pass
@@ -231,7 +238,7 @@ def _prepared(
     steps: int | None,
     stabiliser: str,
     limit: int | None,
-    threads: int,
+    hardware: dict[str, Any],
     seed: int,
 ) -> _Job:
     from ..datasets import load
@@ -259,7 +266,7 @@ def _prepared(
         "job": "train",
         "seed": seed,
         "steps": plan.steps,
-        "threads": threads,
+        **hardware,
         "stabiliser": stabiliser,
         "space": _space_record(space, made),
         "load": loading,
@@ -322,11 +329,28 @@ def _recipe(
     return dataclasses.replace(settled, sampler=chosen, length=length)
 
 
-def _batches(dataset: Dataset, recipe: Recipe, seed: int) -> Any:
+def _hardware(device: str, precision: str) -> dict[str, str]:
+    """A device that this machine has, and a precision that it is good for."""
+    import torch
+
+    if device not in DEVICES:
+        raise UnknownNameError("device", device, DEVICES)
+    if precision not in PRECISIONS:
+        raise UnknownNameError("precision", precision, PRECISIONS)
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("the device cuda is not available on this machine: use cpu or auto")
+    found = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+    if found == "cpu" and precision != "no":  # many times slower there, and on some processors an illegal instruction
+        raise InputError(f"mixed precision is for GPUs, got precision={precision!r} on a CPU")
+    return {"device": found, "precision": precision}
+
+
+def _batches(dataset: Dataset, recipe: Recipe, seed: int, device: str = "cpu") -> Any:
     from ..datasets.augment import parse
     from ..datasets.batches import Batches
 
-    return Batches(dataset, "train", recipe.batch_size, seed, parse(recipe.augment) if recipe.augment else None)
+    augment = parse(recipe.augment) if recipe.augment else None
+    return Batches(dataset, "train", recipe.batch_size, seed, augment, device)
 
 
 def _space_record(asked: str | Space, space: Space) -> dict[str, Any]:
