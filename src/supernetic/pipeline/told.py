@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from abc import ABC, abstractmethod
 from typing import Any
 
 
-class Told:
+class Told(ABC):
     """Base of frozen dataclasses; a subclass writes `lines`, and `to_json` where its fields are not plain already."""
 
+    @abstractmethod
     def lines(self) -> list[str]:
         """A summary for people."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
