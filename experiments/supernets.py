@@ -38,8 +38,8 @@ from supernetic.training.loop import fit
 from supernetic.training.recipe import Recipe
 
 SPACES = {
-    "macro": ("macro:channels=8,side=16,head=160", "mean_acc", 7000),
-    "nasbench201": ("nasbench201:cells=2,channels=8,side=16", "c10_test_200", 4000),
+    "macro": ("macro:channels=8,side=16,head=160", "mean_acc", 10_000),
+    "nasbench201": ("nasbench201:cells=2,channels=8,side=16", "c10_test_200", 6_000),
 }
 STABILISERS = ("none", "random", "identity")
 METRICS = ("valid/accuracy", "valid/cross_entropy")
@@ -58,9 +58,9 @@ def data() -> Dataset:
 
 
 def recipe(steps: int) -> Recipe:
-    """One recipe for all: nothing was tuned."""
+    """One recipe for all. Of .05, .1, .2, .3 the training loss of macro after 500 steps was 2.09, 2.01, 1.99, 1.97."""
     return Recipe(
-        length=f"{steps} steps", batch_size=64, augment="shift+flip", lr=0.05, weight_decay=3e-4, clip_norm=5.0
+        length=f"{steps} steps", batch_size=64, augment="shift+flip", lr=0.2, weight_decay=3e-4, clip_norm=5.0
     )
 
 

@@ -23,15 +23,27 @@ LAYERS = [
     ["costs", "ranking", "run", "benchmarks"],
     ["supernets", "samplers"],
     ["derivation"],
-    ["training"],
+    ["training", "exporters"],
+    ["timing"],
     ["evaluators"],
-    ["searchers"],
+    ["searchers", "comparison"],
+    ["reports"],
     ["catalog"],
     ["pipeline"],
     ["cli", "testing"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-TORCH_WING = {"nn", "datasets", "supernets", "training", "derivation", "evaluators"}
+TORCH_WING = {
+    "nn",
+    "datasets",
+    "supernets",
+    "training",
+    "derivation",
+    "exporters",
+    "timing",
+    "evaluators",
+    "comparison",
+}
 METHODS = ["spaces", "searchers", "samplers"]
 NOT_METHODS = {"__init__", "task", "drive", "variation", "declared", "step", "named", "settings", "extremes", "checks"}
 
