@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..datasets import SPLITS, load
+from ..datasets import SPLITS, Dataset, load
 from ..datasets.duplicates import Duplicates, find_duplicates
 from ..datasets.fetch import fetch_cifar10
 from ..datasets.known import EMBEDDED, KNOWN, find
@@ -93,7 +93,11 @@ class DataReport(Told):
 
 def check_data(source: str | Path = EMBEDDED, **options: Any) -> DataReport:
     """Load a data set (`options` are those of `load`) and look for what would spoil a result."""
-    dataset = load(source, **options)
+    return report_on(load(source, **options))
+
+
+def report_on(dataset: Dataset) -> DataReport:
+    """What `check_data` says, of a data set that is loaded already."""
     counts = {split: dataset.counts(split) for split in SPLITS}
     imbalance = max(counts["train"]) / min(counts["train"])
     duplicates = find_duplicates(dataset)

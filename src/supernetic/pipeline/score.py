@@ -31,9 +31,13 @@ def score(
     *,
     bn: str = "recalibrate",
     images: int = IMAGES,
+    step: int | None = None,
     progress: Report | None = None,
 ) -> list[Metrics]:
-    """Metrics of architectures of `space` with the run's supernet: those recorded, and the others measured now."""
+    """Metrics of architectures of `space` with the run's supernet: those recorded, and the others measured now.
+
+    With a `step`, by the snapshot of the supernet after so many.
+    """
     import torch
 
     from ..evaluators.supernet import SupernetEvaluator, shared_cells
@@ -41,13 +45,15 @@ def score(
 
     settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
     wanted = translated(archs, space, shared_cells(space_of(Path(run), settings)), str(run))
-    how = {"bn": bn, "images": images if bn == "recalibrate" else 0}
+    how: dict[str, Any] = {"bn": bn, "images": images if bn == "recalibrate" else 0}
+    if step is not None:
+        how["step"] = step
     with open_run(run, settings) as opened:
-        known = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if all(r[k] == how[k] for k in how)}
+        known = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if _how(r) == how}
         missing = [a for a in dict.fromkeys(wanted) if a not in known]
         if missing:
             torch.set_num_threads(settings["threads"])
-            evaluate = SupernetEvaluator(*load_supernet(run), bn=bn, images=images)
+            evaluate = SupernetEvaluator(*load_supernet(run, step), bn=bn, images=images)
         for start in range(0, len(missing), CHUNK):
             chunk = missing[start : start + CHUNK]
             known.update(zip(chunk, evaluate(chunk), strict=True))
@@ -67,6 +73,10 @@ def translated(archs: Sequence[Arch], space: Space, to: Space, what: str) -> lis
         return [to.parse(space.format(a)) for a in archs]
     except InputError as error:
         raise RunError(f"the supernet of {what} lacks some of these architectures: {error}") from None
+
+
+def _how(record: dict[str, Any]) -> dict[str, Any]:
+    return {k: record[k] for k in ("bn", "images", "step") if k in record}
 
 
 def _key(record: dict[str, Any]) -> Arch:

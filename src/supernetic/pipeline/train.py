@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import catalog
 from ..errors import InputError, RunError, UnknownNameError
+from ..objective import parse_quantity
 from ..run import Run, read_settings
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
@@ -95,6 +96,7 @@ def train(
     threads: int | None = None,
     device: str = "auto",
     precision: str = "no",
+    snapshots: str | Sequence[str] = (),
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -107,14 +109,17 @@ def train(
     at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `threads`
     are half the processors unless said: more of them wait for each other, badly so on a busy machine; they are
     recorded, since another number gives other roundings. `device` is `cpu`, `cuda` or `auto`, `precision` is `no`
-    (mixed), `fp16` or `bf16`. `progress` wraps the steps, such as `training.show.bar`.
+    (mixed), `fp16` or `bf16`. `snapshots` are steps, or shares of them such as `10%,50%`, whose weights are kept, for
+    `robustness` and for `load_supernet(run, step)`. `progress` wraps the steps, such as `training.show.bar`.
     """
     for name, value in (("steps", steps), ("limit", limit), ("threads", threads)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
     threads = threads or max(1, (os.cpu_count() or 1) // 2)
     hardware = {"threads": threads, **_hardware(device, precision)}
-    job = _prepared(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed)
+    job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed)
+    if kept := snapshot_steps(snapshots, job.settings["steps"]):
+        job = dataclasses.replace(job, settings={**job.settings, "snapshots": kept})
     if dry_run:
         return job.result(None, None)
     with place(out, job.space.name, job.settings) as run:
@@ -126,26 +131,35 @@ def train(
     return result
 
 
-def load_supernet(run: str | Path) -> tuple[Supernet, Dataset]:
-    """The trained supernet of a run, ready for evaluation, and the data that it was trained on."""
+def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, Dataset]:
+    """The trained supernet of a run, ready for evaluation, and the data that it was trained on.
+
+    With a `step`, the supernet as it was after so many: one of the run's snapshots.
+    """
     import torch
 
     from ..datasets import load
     from ..supernets.supernet import Supernet
-    from ..training.checkpoint import read
+    from ..training.checkpoint import read, snapshots
 
     path = Path(run)
     settings = read_settings(path)
-    if settings.get("job") != "train":
-        raise RunError(f"{path} is not a training but a run of {settings.get('job', 'something else')!r}")
-    if not (path / WEIGHTS).exists():
+    if "load" not in settings:
+        raise RunError(f"{path} holds no supernet, it is a run of {settings.get('job', 'something else')!r}")
+    weights = path / WEIGHTS
+    if step is not None:
+        kept = snapshots(path)
+        if step not in kept:
+            raise RunError(f"{path} has no snapshot of step {step}, only of {', '.join(map(str, kept)) or 'none'}")
+        weights = kept[step]
+    if not weights.exists():
         raise RunError(f"{path} is not finished: it has no {WEIGHTS} yet; train again with the same settings to resume")
     space = space_of(path, settings)
     dataset = load(**settings["load"])
     if dataset.fingerprint != settings["data"]["fingerprint"]:
         raise RunError(f"{path} was trained on other data than {dataset.source} holds now")
     supernet = Supernet(space)
-    supernet.load_state_dict(read(path / WEIGHTS)[0])
+    supernet.load_state_dict(read(weights)[0])
     supernet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return supernet.eval(), dataset
 
@@ -166,11 +180,23 @@ def space_of(path: Path, settings: Mapping[str, Any]) -> Space:
     return made
 
 
+def snapshot_steps(asked: str | Sequence[str], steps: int) -> list[int]:
+    """Steps from texts such as `500` or `10%`, or from several of them joined by commas."""
+    texts = [t.strip() for t in asked.split(",") if t.strip()] if isinstance(asked, str) else asked
+    kept = set()
+    for text in texts:
+        step = parse_quantity(text) * (steps / 100 if text.endswith("%") else 1)
+        if not 1 <= round(step) < steps:
+            raise InputError(f"a snapshot is taken after one step or more and before the last of {steps}, got {text!r}")
+        kept.add(round(step))
+    return sorted(kept)
+
+
 # --- what is asked for ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Job:
+class TrainJob:
     """Everything that is settled before the first step."""
 
     space: Space
@@ -182,9 +208,11 @@ class _Job:
 
     @property
     def seed(self) -> int:
+        """Of all randomness."""
         return int(self.settings["seed"])
 
     def fit(self, run: Run, progress: Watch | None) -> None:
+        """Train, from where the run stands; the weights are put in place at the end."""
         import torch
 
         from ..training.checkpoint import write
@@ -199,6 +227,7 @@ class _Job:
         training = fit(
             self.supernet, _batches(self.dataset, recipe, self.seed, device), recipe.sampler, recipe, run,
             seed=self.seed, name=TASK, log_every=every, checkpoint_every=min(1000, max(every, steps // WITH_RECORDS)),
+            snapshots=self.settings.get("snapshots", ()),
             accelerator=None if device == "cpu" else accelerator(self.settings["precision"]),
         )  # fmt: skip
         for _ in progress(training) if progress else training:
@@ -207,6 +236,7 @@ class _Job:
         write(run.path / WEIGHTS, weights, {"step": steps})
 
     def result(self, run: str | None, loss: float | None) -> TrainResult:
+        """What was trained, or would be."""
         recipe, sampler = self.recipe, self.recipe.sampler
         assert sampler is not None
         step = sampler(self.supernet.space, Draw(np.random.default_rng(0)))
@@ -230,7 +260,7 @@ class _Job:
         )
 
 
-def _prepared(
+def prepare_training(
     space: str | Space,
     data: str | Path,
     sampler: str | Mapping[str, Any] | Sampler | None,
@@ -240,7 +270,8 @@ def _prepared(
     limit: int | None,
     hardware: dict[str, Any],
     seed: int,
-) -> _Job:
+) -> TrainJob:
+    """Everything about a training, settled and checked; nothing is written."""
     from ..datasets import load
     from ..supernets.supernet import Supernet
     from ..training.loop import plan_for
@@ -273,7 +304,7 @@ def _prepared(
         "data": dataset.summary(),
         "recipe": settled.settings(),
     }
-    return _Job(made, supernet, dataset, settled, settings, tuple(notes))
+    return TrainJob(made, supernet, dataset, settled, settings, tuple(notes))
 
 
 def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:

@@ -25,6 +25,7 @@ from ..errors import RunError
 from .optim import Average
 
 KEPT = 2
+SNAPSHOTS = "snapshots"  # of a run: weights from earlier in its training, which are kept
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ class State:
                 found |= {f"optimiser.{name}:{k}": v for k, v in values.items() if v is not None}
         if self.average is not None:
             found |= {f"average.{n}": t for n, t in self.average.tensors.items()}
+        return {n: t.detach().cpu().contiguous() for n, t in found.items()}
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights to evaluate with: the averaged ones, if there are."""
+        found = self.model.state_dict() if self.average is None else self.average.tensors
         return {n: t.detach().cpu().contiguous() for n, t in found.items()}
 
     @torch.no_grad()
@@ -84,7 +90,7 @@ class Checkpoints:
     def save(self, step: int, tensors: Mapping[str, Tensor]) -> Path:
         """Write a checkpoint and remove all but the newest."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / f"step-{step:08d}.safetensors"
+        path = _at(self.directory, step)
         write(path, tensors, {"step": step})
         for old in self._newest_first()[KEPT:]:
             old.unlink()
@@ -102,11 +108,28 @@ class Checkpoints:
         return 0, {}
 
     def _newest_first(self) -> list[Path]:
-        if not self.directory.is_dir():
-            return []
-        return sorted(
-            (p for p in self.directory.iterdir() if re.fullmatch(r"step-\d+\.safetensors", p.name)), reverse=True
-        )
+        return _steps(self.directory)[::-1]
+
+
+def save_snapshot(run: Path, step: int, weights: Mapping[str, Tensor]) -> None:
+    """Keep the weights of this step in a run directory."""
+    (run / SNAPSHOTS).mkdir(exist_ok=True)
+    write(_at(run / SNAPSHOTS, step), weights, {"step": step})
+
+
+def snapshots(run: Path) -> dict[int, Path]:
+    """The snapshots of a run by step, the earliest first."""
+    return {int(p.stem.removeprefix("step-")): p for p in _steps(run / SNAPSHOTS)}
+
+
+def _at(directory: Path, step: int) -> Path:
+    return directory / f"step-{step:08d}.safetensors"
+
+
+def _steps(directory: Path) -> list[Path]:
+    """The files of a directory that `_at` names, by step."""
+    found = directory.iterdir() if directory.is_dir() else ()
+    return sorted(p for p in found if re.fullmatch(r"step-\d+\.safetensors", p.name))
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | str]) -> None:

@@ -7,7 +7,7 @@ training ends with the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ from ..nn.run import QUIET, Noise
 from ..run import TIMINGS, Run
 from ..samplers.step import Draw, Path, Sampler, Step, batches_per_step
 from ..space import Arch
-from .checkpoint import Checkpoints, State
+from .checkpoint import Checkpoints, State, save_snapshot
 from .loss import label_loss, teacher_loss
 from .optim import Average, optimisers, set_lr
 from .recipe import Recipe
@@ -72,14 +72,16 @@ def fit(
     name: str = "training",
     checkpoint_every: int = 1000,
     log_every: int = 50,
+    snapshots: Collection[int] = (),
     accelerator: Accelerator | None = None,
 ) -> Iterator[Progress]:
     """Train a supernet along the sampler's paths, or a network (`sampler=None`), and yield after every step.
 
     With a `run`, training is recorded in `metrics.jsonl` (the mean loss of every `log_every` steps) and resumes from
-    `checkpoints/<name>`. An `accelerator` (see `training.devices`) adds other devices, mixed precision and several
-    processes, of which only the main one has the run. At the end the model holds the averaged weights, if the recipe
-    averages. Torch's own generator is seeded anew at every step.
+    `checkpoints/<name>`; the weights after so many steps as `snapshots` says stay there. An `accelerator` (see
+    `training.devices`) adds other devices, mixed precision and several processes, of which only the main one has the
+    run. At the end the model holds the averaged weights, if the recipe averages. Torch's own generator is seeded anew
+    at every step.
     """
     plan = plan_for(model, batches, sampler, recipe)
     checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # no half-told interval is lost
@@ -100,6 +102,8 @@ def fit(
         if run and (last or done % log_every == 0):
             run.append(METRICS, [{"task": name, "step": done, "loss": sum(losses) / len(losses), "lr": lr}])
             losses.clear()
+        if run and done in snapshots:  # before the checkpoint: from there on it would be missed
+            save_snapshot(run.path, done, worker.state.weights())
         if run and store and (last or done % checkpoint_every == 0):
             store.save(done, worker.state.tensors())
             lap, before = perf_counter(), lap
