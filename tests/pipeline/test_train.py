@@ -210,7 +210,7 @@ def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="cannot be read"):
         load_supernet(tmp_path)
     (tmp_path / "run.toml").write_text('job = "search"\n')
-    with pytest.raises(RunError, match="not a training but a run of 'search'"):
+    with pytest.raises(RunError, match="holds no supernet, it is a run of 'search'"):
         load_supernet(tmp_path)
 
 
