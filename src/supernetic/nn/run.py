@@ -48,7 +48,7 @@ def run(layer: Layer, xs: Sequence[Tensor], part: Parts, drop: float = 0.0) -> T
         case "skip":
             return x if layer.stride == 1 else x[:, :, :: layer.stride, :: layer.stride]
         case "zero":
-            return x.new_zeros(len(x), layer.c_out, *(ceil(n / layer.stride) for n in x.shape[2:]))
+            return x.new_zeros(x.shape[0], layer.c_out, *(ceil(n / layer.stride) for n in x.shape[2:]))
         case "join":
             return act(_join(layer, xs).clone()) if layer.act else _join(layer, xs)
         case "norm":
@@ -81,7 +81,8 @@ def _mbconv(layer: Layer, x: Tensor, part: Parts, drop: float) -> Tensor:
 def _halve(x: Tensor, stride: int) -> Tensor:
     """Average pooling for a shortcut; an odd side is padded, so that the result is as large as a convolution's."""
     odd = x.shape[-1] % stride > 0
-    return F.avg_pool2d(x, stride, stride, int(odd and stride == 2), ceil_mode=odd)
+    padded = odd and stride == 2  # not together with `ceil_mode`, of which ONNX has another notion
+    return F.avg_pool2d(x, stride, stride, int(padded), ceil_mode=odd and not padded)
 
 
 def _join(layer: Layer, xs: Sequence[Tensor]) -> Tensor:

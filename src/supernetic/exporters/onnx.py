@@ -1,0 +1,155 @@
+"""ONNX: a network as a file that runs without torch and without us; it is read back and compared before it counts."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..errors import InputError, RunError, SupernetError
+
+PACKAGES = ("onnx", "onnxscript", "onnxruntime")
+INPUT, OUTPUT = "images", "logits"
+TOLERANCE = 1e-3  # of the largest logit; rounding stays far below it, a wrong graph far above
+CHATTY = ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")
+
+
+def have_onnx() -> bool:
+    """Whether the packages of the extra `export` are there."""
+    return all(find_spec(name) for name in PACKAGES)
+
+
+def require_onnx() -> None:
+    """Refuse, in words, to go on without them."""
+    missing = [name for name in PACKAGES if not find_spec(name)]
+    if missing:
+        raise InputError(f"ONNX needs {', '.join(missing)}: install them with pip install 'supernetic[export]'")
+
+
+def write_onnx(network: nn.Module, path: Path, *, channels: int, side: int) -> float:
+    """Write the network for batches of any size of images of `side` x `side`.
+
+    Returns by how much onnxruntime's logits differ from torch's at most, relative to the largest. A file that differs
+    by more than rounding can explain is not kept.
+    """
+    require_onnx()
+    network = copy.deepcopy(network).cpu().eval()
+    data = _exported(network, torch.zeros(2, channels, side, side))
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        temporary.write_bytes(data)
+        deviation = compare(network, temporary, channels, side)
+        if not deviation <= TOLERANCE:
+            raise SupernetError(f"{path} was not written: its logits differ from the network's by {deviation:.2g}")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return deviation
+
+
+def compare(network: nn.Module, path: Path, channels: int, side: int) -> float:
+    """The largest difference between the logits of a network and of its file, as a share of the largest logit."""
+    reader = session(path)
+    generator = torch.Generator().manual_seed(0)
+    worst = 0.0
+    for batch in (1, 3):
+        images = torch.randn(batch, channels, side, side, generator=generator)
+        with torch.inference_mode():
+            ours = network(images).numpy()
+        theirs = run(reader, images.numpy())
+        worst = max(worst, float(np.abs(ours - theirs).max() / max(float(np.abs(ours).max()), 1e-12)))
+    return worst
+
+
+def session(path: str | Path, threads: int = 1) -> Any:
+    """An onnxruntime session on the CPU."""
+    require_onnx()
+    import onnxruntime  # type: ignore[import-untyped]
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only
+    if not Path(path).is_file():
+        raise RunError(f"{path} does not exist")
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own errors share no base
+        raise RunError(f"{path} is not an ONNX file that can be run: {str(error).splitlines()[0]}") from None
+
+
+def run(reader: Any, images: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Logits of a batch, N x C x side x side."""
+    try:
+        (logits,) = reader.run([reader.get_outputs()[0].name], {reader.get_inputs()[0].name: images})
+    except Exception as error:
+        raise SupernetError(f"onnxruntime cannot run the network: {' '.join(str(error).split())}") from None
+    return np.asarray(logits)
+
+
+def _exported(network: nn.Module, example: torch.Tensor) -> bytes:
+    """The file's bytes: equal for equal networks, and free of the exporter's notes on where the code lay."""
+    batch = torch.export.Dim("batch")
+    with _quiet(), torch.no_grad():
+        program: Any = torch.onnx.export(
+            network,
+            (example,),
+            dynamo=True,
+            input_names=[INPUT],
+            output_names=[OUTPUT],
+            dynamic_shapes=({0: batch},),
+            verbose=False,
+        )
+        _rename(program.model)
+        data: bytes = program.model_proto.SerializeToString(deterministic=True)
+    return data
+
+
+def _rename(model: Any) -> None:
+    """Name nodes and values after the layer whose weights they use, or the last before them: `stage1.0.expand/Relu`."""
+    outputs = {id(v) for v in model.graph.outputs}
+    taken: dict[str, int] = {}
+    layer = INPUT
+    model.metadata_props.clear()
+    model.graph.metadata_props.clear()
+    for node in model.graph:
+        node.metadata_props.clear()
+        weights = [v.name for v in node.inputs if v is not None and v.name.endswith(".weight")]
+        if weights:
+            layer = weights[0].removesuffix(".weight").removesuffix(".op")
+        name = f"{layer}/{node.op_type}"
+        taken[name] = taken.get(name, 0) + 1
+        node.name = name if taken[name] == 1 else f"{name}_{taken[name]}"
+        for i, value in enumerate(node.outputs):
+            value.metadata_props.clear()
+            if id(value) not in outputs:
+                value.name = f"{node.name}.{i}" if i else node.name
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter warns of packages that nobody needs here, and of its own ways."""
+    loggers = [logging.getLogger(name) for name in CHATTY]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
