@@ -15,7 +15,8 @@ from supernetic.catalog import SEARCHERS
 from supernetic.costs import costs_of
 from supernetic.errors import BudgetError, InputError, RunError, UnknownNameError
 from supernetic.objective import Objective
-from supernetic.pipeline.search import Generation, SearchResult, search, skip_ratio
+from supernetic.pipeline.front import Generation, SearchResult, skip_ratio
+from supernetic.pipeline.tabular import search_table as search
 from supernetic.run import TRIALS
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.scarlet import ScarletS1
