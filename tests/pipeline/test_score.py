@@ -11,7 +11,7 @@ from supernetic.errors import RunError
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.pipeline import score as module
 from supernetic.pipeline.score import SCORES, is_run, score, translated
-from supernetic.pipeline.train import load_supernet
+from supernetic.pipeline.train import load_supernet, train
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201
@@ -49,6 +49,16 @@ def test_other_bn_is_another_score(run: Path) -> None:
     assert recalibrated != batch
     records = [json.loads(line) for line in (run / SCORES).read_text().splitlines()]
     assert [(r["bn"], r["images"]) for r in records] == [("recalibrate", 1024), ("batch", 0)]
+
+
+def test_a_snapshot_is_another_score(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train("macro:channels=4,side=8,head=16", steps=4, limit=300, snapshots="2", out=run)
+    late, early = score(run, Macro(), ARCHS[:2]), score(run, Macro(), ARCHS[:2], step=2)
+    assert early == SupernetEvaluator(*load_supernet(run, 2))(ARCHS[:2])
+    assert late != early
+    assert (score(run, Macro(), ARCHS[:2]), score(run, Macro(), ARCHS[:2], step=2)) == (late, early)
+    assert len((run / SCORES).read_text().splitlines()) == 4
 
 
 def test_a_torn_line_costs_one_evaluation(run: Path) -> None:

@@ -122,6 +122,24 @@ def test_killed_at_any_step_and_resumed_the_weights_are_the_same_bytes(kill_at: 
         assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
 
 
+def test_snapshots_are_kept_and_can_be_loaded(tmp_path: Path) -> None:
+    small(out=tmp_path / "run", steps=10, snapshots="10%,5")
+    assert read_settings(tmp_path / "run")["snapshots"] == [1, 5]
+    first, middle, last = (load_supernet(tmp_path / "run", step)[0].state_dict() for step in (1, 5, None))
+    assert first.keys() == middle.keys() == last.keys()
+    weight = next(n for n in last if n.startswith("stem") and n.endswith("weight"))
+    assert not torch.equal(first[weight], middle[weight])
+    assert not torch.equal(middle[weight], last[weight])
+    with pytest.raises(RunError, match="no snapshot of step 2, only of 1, 5"):
+        load_supernet(tmp_path / "run", 2)
+
+
+@pytest.mark.parametrize("text", ["0%", "100%", "2", "-1", "0"])
+def test_snapshots_lie_inside_the_training(text: str) -> None:
+    with pytest.raises(InputError, match=r"before the last of 2, got '.*'"):
+        small(snapshots=text, dry_run=True)
+
+
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     steps = []
 

@@ -23,6 +23,7 @@ from supernetic.samplers.uniform import Uniform
 from supernetic.space import Arch, Space
 from supernetic.spaces.macro import Macro
 from supernetic.supernets.supernet import Supernet
+from supernetic.training.checkpoint import read, snapshots
 from supernetic.training.loop import METRICS, Progress, fit
 from supernetic.training.loss import label_loss, teacher_loss
 from supernetic.training.recipe import Recipe
@@ -291,19 +292,38 @@ def test_stopping_after_any_step(tmp_path: File, augmented: Any) -> None:
     def train(name: str, stop: int = 0) -> dict[str, Tensor]:
         net = supernet()
         with open_run(tmp_path / name, {}) as run:
-            for p in fit(net, augmented, Sandwich(0), LONG, run, checkpoint_every=3, log_every=3):
+            for p in fit(net, augmented, Sandwich(0), LONG, run, checkpoint_every=3, log_every=3, snapshots=(3, 5)):
                 if p.step == stop:
                     break
         return net.state_dict()
 
+    def kept(name: str) -> dict[int, bytes]:
+        return {step: path.read_bytes() for step, path in snapshots(tmp_path / name).items()}
+
     straight = train("straight")
+    assert list(kept("straight")) == [3, 5]
     for stop in range(1, 8):
         train(f"stop{stop}", stop)
         resumed = train(f"stop{stop}")
         assert all(torch.equal(resumed[n], t) for n, t in straight.items())
         assert record(tmp_path / f"stop{stop}") == record(tmp_path / "straight")
+        assert kept(f"stop{stop}") == kept("straight")
     again = train("straight")  # nothing is left to do
     assert all(torch.equal(again[n], t) for n, t in straight.items())
+
+
+@pytest.mark.parametrize("ema", [0.0, 0.8])
+def test_snapshots_are_the_weights_that_a_training_would_end_with(tmp_path: File, noise: Make, ema: float) -> None:
+    recipe = Recipe(lr=0.05, schedule="constant", ema=ema, length="5 steps")
+    with open_run(tmp_path / "run", {}) as run:
+        run_to_end(supernet(), noise(), Uniform(), recipe, run, snapshots=[2])
+    short = supernet()
+    run_to_end(short, noise(), Uniform(), replace(recipe, length="2 steps"))
+    ((step, path),) = snapshots(tmp_path / "run").items()
+    tensors, notes = read(path)
+    assert step == notes["step"] == 2
+    assert tensors.keys() == short.state_dict().keys()
+    assert all(torch.equal(tensors[n], t) for n, t in short.state_dict().items())
 
 
 def test_metrics_are_means_over_intervals(tmp_path: File, augmented: Any) -> None:
@@ -342,6 +362,7 @@ from supernetic.run import open_run
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.spaces.macro import Macro
 from supernetic.supernets.supernet import Supernet
+from supernetic.training.checkpoint import read, snapshots
 from supernetic.training.loop import fit
 from supernetic.training.recipe import Recipe
 

@@ -6,7 +6,7 @@ own split of the data) early and late; Kendall's tau between seeds, and between 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -78,14 +78,20 @@ def robustness(scores: Mapping[tuple[int, int], npt.ArrayLike]) -> Robustness:
     sizes = {len(v) for v in measured.values()}
     if len(sizes) > 1:
         raise InputError(f"all measurements must score the same sub-networks, got {sorted(sizes)} of them")
-    pairs = list(combinations(measured, 2))
+    seeds, times = comparisons(measured)
+    return Robustness(
+        tuple(_agreement(a, b, measured) for a, b in seeds), tuple(_agreement(a, b, measured) for a, b in times)
+    )
+
+
+def comparisons(measured: Iterable[When]) -> tuple[list[tuple[When, When]], list[tuple[When, When]]]:
+    """The pairs that differ in their seed only, and those that differ in their step only."""
+    pairs = list(combinations(sorted(measured), 2))
     seeds = [(a, b) for a, b in pairs if a.step == b.step]
     times = [(a, b) for a, b in pairs if a.seed == b.seed]
     if not seeds and not times:
         raise InputError("robustness compares two seeds at one step, or two steps of one seed; got neither")
-    return Robustness(
-        tuple(_agreement(a, b, measured) for a, b in seeds), tuple(_agreement(a, b, measured) for a, b in times)
-    )
+    return seeds, times
 
 
 def _agreement(first: When, second: When, measured: Mapping[When, npt.NDArray[np.float64]]) -> Agreement:
