@@ -1,0 +1,224 @@
+"""Architectures as drawings, from their blueprints.
+
+A chain of layers is a row of blocks, as the papers draw them: the taller the larger the kernel, the wider the larger
+the expansion, coloured by kind, grouped by stage with the size of the map behind it. Cells that repeat are drawn once,
+as a graph of their layers, under the row of what the network consists of.
+
+A drawing of a chain is a list of codes into an `Atlas` of pieces of HTML, so that a thousand of them stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from itertools import groupby
+
+from ..blueprint import Blueprint, Layer
+from ..costs.macs import layer_cost
+from ..objective import show_quantity
+
+HEIGHTS = {1: 70, 3: 84, 5: 98}  # pixels by kernel; those of larger kernels are as tall as a kernel of 7
+TALLEST = 112
+BOX, GAP, ROW = 74, 30, 34  # of the graph of a cell: width of a layer, between columns, between rows
+
+
+class Atlas:
+    """Pieces of drawings by number; each distinct piece is kept once."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self._codes: dict[str, int] = {}
+
+    def code(self, piece: str) -> int:
+        """The number of a piece."""
+        if piece not in self._codes:
+            self._codes[piece] = len(self.pieces)
+            self.pieces.append(piece)
+        return self._codes[piece]
+
+    @property
+    def size(self) -> int:
+        """Characters of all pieces."""
+        return sum(map(len, self.pieces))
+
+    def html(self, codes: Sequence[int]) -> str:
+        """A drawing."""
+        return "".join(self.pieces[c] for c in codes)
+
+    def draw(self, blueprint: Blueprint) -> list[int]:
+        """A drawing as codes."""
+        if is_chain(blueprint):
+            return [self.code(piece) for piece in _chain(blueprint)]
+        return [self.code(_cells(blueprint))]
+
+
+def draw(blueprint: Blueprint) -> str:
+    """One drawing as HTML."""
+    atlas = Atlas()
+    return atlas.html(atlas.draw(blueprint))
+
+
+def is_chain(blueprint: Blueprint) -> bool:
+    """Whether every layer reads the one before it, and no other."""
+    return all(sources == (i - 1,) for i, sources in enumerate(blueprint.wiring()))
+
+
+# --- chains -----------------------------------------------------------------------------------------------------------
+
+
+def _chain(blueprint: Blueprint) -> list[str]:
+    pieces = []
+    for stage, group in groupby(blueprint, lambda layer: layer.stage):
+        layers = [layer for layer in group if layer.kind != "gap"]
+        if layers:
+            pieces += [f'<div class="stage{"" if stage else " ends"}"><div class="blocks">']
+            pieces += [_block(layer) for layer in layers]
+            pieces += ["</div>" + _size(layers[-1]) + "</div>"]
+    return pieces
+
+
+def _size(layer: Layer) -> str:
+    """The map behind a stage."""
+    if layer.kind == "linear":
+        return f'<div class="size">{layer.c_out} classes</div>'
+    return f'<div class="size">{layer.side_out}² × {layer.c_out}</div>'
+
+
+def style_of(layer: Layer) -> str:
+    """The class of the page's style that colours a layer."""
+    if layer.kind == "mbconv":
+        return "mb se" if layer.se else "mb"
+    if layer.kind in ("conv", "preconv", "reduce"):
+        return "conv"
+    if layer.kind in ("avgpool", "maxpool"):
+        return "pool"
+    return layer.kind if layer.kind in ("skip", "zero", "join", "linear") else "other"
+
+
+def _block(layer: Layer) -> str:
+    height = HEIGHTS.get(layer.kernel, TALLEST)
+    width = round(22 + 2.4 * min(layer.expansion - 1, 7)) if layer.kind == "mbconv" else 22
+    stride = f", stride {layer.stride}" if layer.stride > 1 else ""
+    tip = f"{layer.label}: {layer.c_in} to {layer.c_out} channels at {layer.side}²{stride}"
+    strided = " strided" if layer.stride > 1 else ""
+    return (
+        f'<span class="block {style_of(layer)}{strided}" style="height:{height}px;width:{width}px" '
+        f'data-tip="{escape(tip)}"><b>{escape(layer.label)}</b></span>'
+    )
+
+
+# --- cells ------------------------------------------------------------------------------------------------------------
+
+
+def _cells(blueprint: Blueprint) -> str:
+    """What the network consists of, and each distinct cell as a graph."""
+    groups = [(name, list(layers)) for name, layers in groupby(blueprint, lambda x: x.name.partition(".")[0])]
+    cells: dict[tuple[object, ...], str] = {}
+    row = []
+    for (letter, size), same in groupby(groups, lambda g: _kind(g[1], cells)):
+        members = list(same)
+        last = members[-1][1][-1]
+        times = f'<span class="times">{len(members)} ×</span> ' if len(members) > 1 else ""
+        text = f"cell {letter}" if letter else last.label if len(members[0][1]) == 1 else members[0][0]
+        style = "cell" if letter else style_of(last)
+        row.append(
+            f'<div class="stage"><div class="blocks"><span class="flat {style}">{times}{escape(text)}</span></div>'
+            f'<div class="size">{escape(size)}</div></div>'
+        )
+    graphs = []
+    for shape, letter in cells.items():
+        layers = next(layers for _, layers in groups if _shape(layers) == shape)
+        head = f"cell {letter}, {len(layers)} layers"
+        graphs.append(f"<figure><figcaption>{head}</figcaption>{_graph(layers)}</figure>")
+    return f'<div class="row">{"".join(row)}</div><div class="graphs">{"".join(graphs)}</div>'
+
+
+def _kind(layers: Sequence[Layer], cells: dict[tuple[object, ...], str]) -> tuple[str, str]:
+    """(the letter of a cell or nothing, the map behind it)."""
+    last = layers[-1]
+    size = f"{last.c_out} classes" if last.kind == "linear" else f"{last.side_out}² × {last.c_out}"
+    if not any(layer.kind == "join" for layer in layers):
+        return "", size
+    shape = _shape(layers)
+    return cells.setdefault(shape, chr(ord("A") + len(cells) % 26)), size
+
+
+def _shape(layers: Sequence[Layer]) -> tuple[object, ...]:
+    """What two equal cells have in common: labels and wiring, not widths."""
+    place = {layer.name: i for i, layer in enumerate(layers)}
+    return tuple((x.kind, x.kernel, tuple(place.get(n, -1) for n in x.inputs)) for x in layers)
+
+
+def _graph(layers: Sequence[Layer]) -> str:
+    """Layers in columns by their distance from the input; what carries nothing to the output is left out."""
+    reads = _live(layers)
+    column = {-1: 0}
+    for i, sources in reads.items():
+        column[i] = 1 + max(column[s] for s in sources)
+    last = max(column.values())
+    if reads:
+        column[max(reads)] = last
+    rows: dict[int, list[int]] = {}
+    for i, c in column.items():
+        rows.setdefault(c, []).append(i)
+    tall = max(map(len, rows.values()))
+    at = {
+        i: (1 + c * (BOX + GAP), ROW * (r + 0.5 + (tall - len(members)) / 2))
+        for c, members in rows.items()
+        for r, i in enumerate(members)
+    }
+    edges, boxes = [], [_node(*at[-1], "input", "other")]
+    for i, sources in reads.items():
+        x, y = at[i]
+        for s in sources:
+            x0, y0 = at[s][0] + BOX, at[s][1]
+            bend = (x + x0) / 2
+            edges.append(f'<path d="M{x0:g} {y0:g}C{bend:g} {y0:g} {bend:g} {y:g} {x:g} {y:g}"/>')
+        text = {"sum": "+", "mean": "mean", "concat": "concat"}[layers[i].join]
+        boxes.append(_node(x, y, text if layers[i].kind == "join" else layers[i].label, style_of(layers[i])))
+    width, height = 2 + last * (BOX + GAP) + BOX, ROW * tall
+    return (
+        f'<svg class="graph" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="graph of the cell"><g class="edges">{"".join(edges)}</g>{"".join(boxes)}</svg>'
+    )
+
+
+def _live(layers: Sequence[Layer]) -> dict[int, list[int]]:
+    """What each layer reads (-1 is the input), without zeros, what nobody reads, and joins of one input."""
+    place = {layer.name: i for i, layer in enumerate(layers)}
+    reads: dict[int, list[int]] = {}
+    alias = {-1: -1}  # for joins of one input: that input
+    for i, layer in enumerate(layers):
+        sources = [place.get(n, -1) for n in layer.inputs] or [i - 1]
+        live = list(dict.fromkeys(alias[s] for s in sources if s in alias))
+        if layer.kind == "zero" or not live:
+            continue
+        alone = layer.kind == "join" and len(live) == 1 and i < len(layers) - 1
+        alias[i] = live[0] if alone else i
+        if not alone:
+            reads[i] = live
+    wanted = {len(layers) - 1}
+    for i in reversed(reads):
+        if i in wanted:
+            wanted.update(reads[i])
+    return {i: sources for i, sources in reads.items() if i in wanted}
+
+
+def _node(x: float, y: float, text: str, style: str) -> str:
+    return (
+        f'<g class="node {style}"><rect x="{x:g}" y="{y - 12:g}" width="{BOX}" height="24" rx="5"/>'
+        f'<text x="{x + BOX / 2:g}" y="{y + 4:g}">{escape(text)}</text></g>'
+    )
+
+
+# --- the legend, the layers -------------------------------------------------------------------------------------------
+
+
+def layer_rows(blueprint: Blueprint) -> list[tuple[str, str, str, str, str, str]]:
+    """For each layer: name, label, map before, map behind, MACs, parameters."""
+    rows = []
+    for x in blueprint:
+        macs, params = layer_cost(x)
+        before, behind = f"{x.c_in} × {x.side}²", f"{x.c_out} × {x.side_out}²"
+        rows.append((x.name, x.label, before, behind, show_quantity(macs), show_quantity(params)))
+    return rows

@@ -1,0 +1,131 @@
+"""The plot that one explores: all trials, the front, the chosen models and controls, each with its architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from ..objective import Objective
+from .drawing import Atlas, is_chain
+from .plots import Frame, axis, cloud, mark, stairs
+from .read import Model, Record, Trial
+from .words import UNKNOWN, metric_name, show, signed
+
+CLOUD = 1000  # trials behind the front that are drawn, at most
+LARGEST = 120_000  # characters of drawings beyond which only chains are drawn: a graph of cells is a few thousand
+LEVELS = ("trial", "front", "chosen")
+
+
+@dataclass(frozen=True)
+class Point:
+    """Something in the plot that can be chosen."""
+
+    x: float
+    y: float
+    style: str  # trial, front, chosen, or the role of a control
+    title: str
+    metrics: Mapping[str, float]
+    drawing: Sequence[int] | None
+
+
+@dataclass(frozen=True)
+class FrontPlot:
+    """The plot, what its script needs to know, and which roles it shows."""
+
+    svg: str
+    data: dict[str, Any]
+    styles: tuple[str, ...]
+    left_out: int
+
+
+def front_plot(run: Record, atlas: Atlas) -> FrontPlot | None:
+    """Nothing as long as there is no trial with both a cost and a score."""
+    cost, score = run.cost, run.score
+    known = [t for t in run.trials if cost.name in t.metrics and score.name in t.metrics]
+    if not known:
+        return None
+    back, best = [t for t in known if t.level == 0], [t for t in known if t.level]
+    shown = back[:: -(-len(back) // CLOUD) or 1]
+    names = {m.arch: m.name for m in run.chosen}
+    points = [*(_of_trial(run, t, names, atlas) for t in (*shown, *best)), *_of_controls(run, atlas)]
+    frame = Frame(
+        axis((p.x for p in points), _label(cost, "to the left"), lambda v: show_axis(cost, v), n=6),
+        axis((p.y for p in points), _label(score, "up"), turned=not score.maximise),
+    )
+    border = stairs(frame, sorted((p.x, p.y) for p in points if p.style in ("front", "chosen")))
+    cloud_ = cloud(frame, [(p.x, p.y) for p in points if p.style == "trial"])
+    marks = "".join(_mark(frame, p, i) for i, p in enumerate(points) if p.style != "trial")
+    title = f"{metric_name(score.name)} against {metric_name(cost.name)} of {len(known):,} architectures"
+    columns = list(dict.fromkeys(k for p in points for k in p.metrics))
+    data = {
+        "columns": [metric_name(c) for c in columns],
+        "points": [_record(frame, p, columns) for p in points],
+        "first": _first(points),
+    }
+    there = {p.style for p in points}
+    styles = tuple(dict.fromkeys(s for s in ("chosen", "front", "trial", *(p.style for p in points)) if s in there))
+    svg = frame.svg(cloud_ + border + marks + '<circle class="ring" r="8.5"/>', title, "front", role="group")
+    return FrontPlot(svg, data, styles, len(back) - len(shown))
+
+
+def _label(o: Objective, better: str) -> str:
+    return f"{metric_name(o.name)} (better {better})"
+
+
+def show_axis(o: Objective, value: float) -> str:
+    """A tick, without the unit's blank."""
+    return signed(show(o.name, value))
+
+
+def _of_trial(run: Record, trial: Trial, names: Mapping[Any, str], atlas: Atlas) -> Point:
+    blueprint = run.blueprint(trial.arch)
+    drawing = None
+    if blueprint is not None and (is_chain(blueprint) or (trial.level and atlas.size < LARGEST)):
+        drawing = atlas.draw(blueprint)
+    name = trial.name or ",".join(map(str, trial.arch))
+    title = f"{names[trial.arch]}: {name}" if trial.arch in names else name
+    x, y = trial.metrics[run.cost.name], trial.metrics[run.score.name]
+    return Point(x, y, LEVELS[trial.level], title, trial.metrics, drawing)
+
+
+def _of_controls(run: Record, atlas: Atlas) -> Iterator[Point]:
+    """Controls that the supernet has scored."""
+    for m in run.controls:
+        metrics = _all_metrics(m)
+        if run.cost.name in metrics and run.score.name in metrics:
+            drawing = atlas.draw(m.blueprint) if m.blueprint is not None else None
+            yield Point(metrics[run.cost.name], metrics[run.score.name], m.role, m.name, metrics, drawing)
+
+
+def _all_metrics(model: Model) -> dict[str, float]:
+    costs = {"cost/macs": model.macs, "cost/params": model.params, "latency/ms": model.latency}
+    return {**{k: float(v) for k, v in costs.items() if v is not None}, **model.score}
+
+
+def _record(frame: Frame, p: Point, columns: Sequence[str]) -> list[Any]:
+    values = [show(c, p.metrics[c]) if c in p.metrics else UNKNOWN for c in columns]
+    return [frame.px(p.x), frame.py(p.y), p.style, p.title, values, p.drawing]
+
+
+def _first(points: Sequence[Point]) -> int:
+    """What is shown before anything is clicked: the dearest chosen one, else the end of the front."""
+    best = [i for i, p in enumerate(points) if p.style == "chosen"] or [
+        i for i, p in enumerate(points) if p.style == "front"
+    ]
+    return max(best, key=lambda i: points[i].x, default=0)
+
+
+def _mark(frame: Frame, p: Point, i: int) -> str:
+    x, y = frame.px(p.x), frame.py(p.y)
+    name = p.title.partition(":")[0]
+    told = f"{name}, {p.style}"
+    near = x > frame.width - 90
+    place = 'class="name end" x="-11" y="3"' if near else 'class="name" x="0" y="-11"'
+    text = f"<text {place}>{escape(name)}</text>" if p.style == "chosen" else ""
+    shape = '<circle r="3"/>' if p.style == "front" else mark(p.style)
+    return (
+        f'<g class="dot {escape(p.style)}" data-i="{i}" tabindex="-1" role="button" aria-label="{escape(told)}" '
+        f'transform="translate({x:g} {y:g})">{shape}{text}</g>'
+    )

@@ -1,0 +1,387 @@
+"""The report of a run: one page that needs nothing but itself.
+
+What the page says is gathered here as plain values; how it looks is in `templates`. Every text is escaped, by the
+template or by the module that makes SVG, and the page's own policy forbids any request and any script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..run import write_atomically
+from ..space import Space
+from . import plots
+from .drawing import Atlas, layer_rows
+from .front import front_plot
+from .paste import bibtex, command, markdown
+from .read import FILES, SCORES, Curve, Model, Record, lower_is_better, read_run
+from .words import (
+    STEPS,
+    UNKNOWN,
+    capital,
+    count,
+    duration,
+    headline,
+    interval,
+    listed,
+    metric_name,
+    missing,
+    percent,
+    points,
+    short,
+    show,
+    status,
+    tau_told,
+    title,
+    verdict,
+)
+
+REPORT = "report.html"
+TEMPLATES = Path(__file__).parent / "templates"
+ROLES = {
+    "chosen": "found by the search",
+    "random": "control: random, as many MACs",
+    "largest": "control: the largest that fits",
+    "mobilenet": "control: MobileNetV2 at the budget",
+    "baseline": "control: your own network",
+    "timm": "control: pretrained",
+}
+LEGEND = {
+    "chosen": "chosen",
+    "front": "on the front",
+    "trial": "other trials",
+    "random": "random control",
+    "largest": "largest that fits",
+    "mobilenet": "MobileNetV2",
+    "baseline": "your own",
+    "timm": "pretrained",
+}
+VERDICTS = {"won": "shown better", "lost": "shown worse", "open": "not decided: 0 lies within"}
+LINES = 400  # points of a curve that are drawn, at most
+
+Fact = tuple[str, str]
+
+
+def write_report(run: str | Path, space: Space | None = None) -> Path:
+    """Write `report.html` into the run, from its files alone; with its space, networks can be drawn."""
+    record = read_run(run, space)
+    file = record.path / REPORT
+    write_page(file, render(record))
+    return file
+
+
+def write_page(file: Path, html: str) -> None:
+    """Put a page in place at once; what the file system refuses is a `RunError`."""
+    from ..errors import RunError
+
+    try:
+        write_atomically(file, html)
+    except OSError as e:
+        raise RunError(f"the report {file} cannot be written: {e.strerror or e}") from None
+
+
+def render(run: Record) -> str:
+    """The page."""
+    return fill("report.html.j2", page(run))
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """A template with the page's style and script, and a policy that allows no others."""
+    style, script = (TEMPLATES / "style.css").read_text("utf-8"), (TEMPLATES / "script.js").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    html: str = _templates().get_template(template).render(**values, style=style, script=script, policy=policy)
+    return html
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(TEMPLATES)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def page(run: Record) -> dict[str, Any]:
+    """All that the template shows. What is not known yet is empty, and its section is left out."""
+    atlas = Atlas()
+    drawings = [(m, atlas.draw(m.blueprint)) for m in run.chosen if m.blueprint is not None]
+    front = front_plot(run, atlas)
+    left = missing(run)
+    head, rows = model_table(run)
+    return {
+        "title": title(run),
+        "place": run.path.resolve().name,
+        "status": status(run),
+        "finished": not left,
+        "to_come": listed([STEPS[s] for s in left]),
+        "headline": headline(run),
+        "statements": list(run.trust.get("statements", ())),
+        "front": front,
+        "legend": [(s, plots.mark(s), LEGEND.get(s, s)) for s in (front.styles if front else ())],
+        "trials": _trials_told(run, front.left_out if front else 0),
+        "data_json": _json({**front.data, "pieces": atlas.pieces} if front else {}),
+        "table_head": head,
+        "table_rows": [(m, ROLES.get(m.role, m.role), _links(m), cells) for m, cells in rows],
+        "comparison": _comparison(run),
+        "drawings": [(m, _card(m), atlas.html(codes)) for m, codes in drawings],
+        "trust": _trust(run),
+        "roles": [(r, plots.mark(r), LEGEND.get(r, r)) for r in dict.fromkeys(m.role for m in run.models if m.score)],
+        "tau": tau_told(tau) if (tau := run.trust.get("tau") or {}).get("value") is not None else "",
+        "curves": list(_curves(run)),
+        "generations": list(_generations(run)),
+        "histogram": _histogram(run),
+        "histogram_told": _histogram_told(run),
+        "folds": [(m.name, m.fold, _removals(m.fold)) for m in run.models if m.fold],
+        "layers": [(m, layer_rows(m.blueprint)) for m in run.models if m.blueprint is not None],
+        "data": _data(run),
+        "classes": _classes(run),
+        "plan": list(flat(run.settings.get("plan", {}))),
+        "times": _times(run),
+        "total": duration(sum(run.seconds.values())),
+        "command": command(run),
+        "facts_of_run": _facts(run),
+        "settings": [(k, v) for k, v in flat(run.settings) if not k.startswith(("data.classes", "plan."))],
+        "markdown": _markdown(head, rows),
+        "bibtex": bibtex(),
+    }
+
+
+def _json(value: Any) -> str:
+    """JSON that may stand inside a script element."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def model_table(run: Record) -> tuple[list[str], list[tuple[Model, list[str]]]]:
+    """The heads of the columns, and for each model its cells; columns about which nothing is known are left out."""
+    score = run.trust.get("tau", {}).get("score") or run.score.name
+    columns = {
+        "MACs": [show("cost/macs", m.macs) for m in run.models],
+        "parameters": [show("cost/params", m.params) for m in run.models],
+        "latency": [show("latency/ms", m.latency) for m in run.models],
+        f"supernet's {short(score)}" if run.curves else metric_name(score): [
+            show(score, m.score.get(score)) for m in run.models
+        ],
+        "inherited, validation": [percent(m.inherited.get("valid/accuracy")) for m in run.models],
+        "trained, validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
+        "test": [percent(m.test.get("test/accuracy")) for m in run.models],
+    }
+    known = {head: cells for head, cells in columns.items() if any(c != UNKNOWN for c in cells)}
+    return list(known), [(m, [cells[i] for cells in known.values()]) for i, m in enumerate(run.models)]
+
+
+def _links(model: Model) -> list[Fact]:
+    """(address, what it is) of the files that exist."""
+    return [(f"models/{quote(model.name)}/{quote(name)}", FILES[name]) for name in model.files]
+
+
+def _markdown(head: Sequence[str], rows: Sequence[tuple[Model, list[str]]]) -> str:
+    return markdown(["model", *head], [[m.name, *cells] for m, cells in rows]) if rows else ""
+
+
+def _card(model: Model) -> str:
+    """A line under a drawing's name."""
+    facts = [f"{show('cost/macs', model.macs)} MACs", f"{show('cost/params', model.params)} parameters"]
+    facts += [show("latency/ms", model.latency)] if model.latency is not None else []
+    tested = model.test.get("test/accuracy")
+    return ", ".join(facts + ([f"{percent(tested)} on test images"] if tested is not None else []))
+
+
+def _trials_told(run: Record, left_out: int) -> str:
+    """How many there are of each kind."""
+    s = run.statuses
+    told = [f"{s['ok']:,} architectures within the limits"]
+    told += [f"{s['infeasible']:,} that broke one"] if s["infeasible"] else []
+    told += [f"{s['failed']:,} that failed"] if s["failed"] else []
+    more = f" Of those behind the front, {left_out:,} are not drawn, evenly left out." if left_out else ""
+    return capital(listed(told)) + "." + more
+
+
+# --- plots ------------------------------------------------------------------------------------------------------------
+
+
+def _comparison(run: Record) -> str:
+    """Models against controls, with intervals."""
+    rows = []
+    for c in run.trust.get("comparisons") or ():
+        if c.get("low") is not None and c.get("high") is not None:
+            found = verdict(c["low"], c["high"])
+            bounds = f"{points(c['difference'])} points ({interval(c['low'], c['high'])})"
+            tip = f"{c['model']} against {c['control']}\n{bounds}\n{VERDICTS[found]}"
+            rows.append(plots.Difference(c["model"], c["control"], c["difference"], c["low"], c["high"], found, tip))
+    if not rows:
+        return ""
+    title = "differences of test accuracy between models and controls, with 95 % intervals"
+    return plots.intervals(rows, "test accuracy, points", title)
+
+
+def _trust(run: Record) -> str:
+    """The supernet's score against accuracy after training."""
+    tau = run.trust.get("tau") or {}
+    score, truth = tau.get("score", SCORES[0]), tau.get("truth", SCORES[1])
+    dots = [
+        plots.Dot(
+            m.score[score],
+            m.trained[truth],
+            f"{m.name}\n{metric_name(score)} {show(score, m.score[score])}\ntrained {show(truth, m.trained[truth])}",
+            m.role,
+            m.name if m.chosen else "",
+        )
+        for m in run.models
+        if score in m.score and truth in m.trained
+    ]
+    if len(dots) < 2:
+        return ""
+    turned = lower_is_better(score)
+    frame = plots.Frame(
+        plots.axis(
+            (d.x for d in dots), f"supernet's {metric_name(score)} (better to the right)", turned=turned, pad=0.08
+        ),
+        plots.axis((d.y for d in dots), f"{metric_name(truth)} after training, %", pad=0.1),
+        height=380,
+    )
+    return frame.svg(plots.dots(frame, dots), f"supernet score against accuracy after training of {len(dots)} networks")
+
+
+def _curves(run: Record) -> Iterator[tuple[str, str]]:
+    """(caption, plot): the supernet's loss, and that of the networks together."""
+    own = [c for c in run.curves if c.name == "supernet"]
+    rest = [c for c in run.curves if c.name != "supernet"]
+    if own:
+        svg = plots.lines([_line(own[0], "first")], "step", "training loss", "training loss of the supernet")
+        yield f"The supernet: {own[0].steps[-1]:,} steps, loss {own[0].losses[-1]:.4g} at the end.", svg
+    if rest:
+        series = [_line(c, "first" if (m := run.model(c.name)) and m.chosen else "second") for c in rest]
+        svg = plots.lines(series[::-1], "step", "training loss", "training loss of the networks")
+        yield (
+            f"{capital(count(len(rest), 'network'))} by the same recipe: chosen models in colour, controls in grey.",
+            svg,
+        )
+
+
+def _line(curve: Curve, style: str) -> plots.Line:
+    every = -(-len(curve.steps) // LINES)
+    return plots.Line(curve.name, curve.steps[::every], curve.losses[::every], style)
+
+
+def _generations(run: Record) -> Iterator[tuple[str, str]]:
+    """(what, plot) of small plots beside one another."""
+    generations = run.generations
+    if len(generations) < 2:
+        return
+    what = {
+        "best": f"best {metric_name(run.objectives[0].name)}" if run.objectives else "best",
+        "hypervolume": "hypervolume",
+        "front": "networks on the front",
+        "skips": "share of skipped layers",
+    }
+    for key, name in what.items():
+        known = [g for g in generations if g.get(key) is not None]
+        if len(known) > 1:
+            series = plots.Line("", [g["evaluations"] for g in known], [float(g[key]) for g in known], "first")
+            yield (
+                name,
+                plots.lines([series], "evaluations", name, f"{name} over evaluations", width=420, height=240, n=4),
+            )
+
+
+def _histogram(run: Record) -> str:
+    """Scores of networks that were drawn at random, and where the chosen ones lie."""
+    name = run.score.name
+    values = [t.metrics[name] for t in run.sampled if name in t.metrics]
+    if len(values) < 5:
+        return ""
+    marks = [(m.score[name], m.name) for m in run.chosen if name in m.score]
+    label, turned = f"{metric_name(name)} (better to the right)", not run.score.maximise
+    return plots.histogram(values, label, f"{label} of {len(values)} random networks", marks, turned=turned)
+
+
+def _histogram_told(run: Record) -> str:
+    drawn = f"{count(len(run.sampled), 'network')} drawn at random within the limits, with which the search began"
+    return f"Scores of {drawn}{'; the chosen ones are marked' if run.chosen else ''}."
+
+
+# --- facts ------------------------------------------------------------------------------------------------------------
+
+
+def _removals(fold: Mapping[str, Any]) -> list[Fact]:
+    """(stabiliser, what became of it)."""
+    return [
+        (
+            str(r["layer"]),
+            str(r["how"]) + (f", condition {r['condition']:.3g}" if r.get("condition") is not None else ""),
+        )
+        for r in fold.get("removals", ())
+    ]
+
+
+def _data(run: Record) -> list[Fact]:
+    d = run.settings.get("data", {})
+    if not isinstance(d, Mapping) or not d:
+        return []
+    images = run.splits or d.get("images", {})
+    facts = [
+        ("name", str(d.get("name", ""))),
+        ("images", listed([f"{n:,} {name}" for name, n in images.items()])),
+        ("size", f"{d['side']} × {d['side']}, {count(d.get('channels', 3), 'channel')}" if "side" in d else ""),
+        ("classes", str(len(d.get("classes", ())) or "")),
+        ("source", str(d.get("source", ""))),
+        ("licence", str(d.get("licence", ""))),
+        ("fingerprint", str(d.get("fingerprint", ""))),
+    ]
+    return [(k, v) for k, v in facts if v]
+
+
+def _classes(run: Record) -> list[str]:
+    d = run.settings.get("data", {})
+    return [str(c) for c in d.get("classes", ())] if isinstance(d, Mapping) else []
+
+
+def _times(run: Record) -> list[tuple[str, str, float]]:
+    """(step, time, share of the longest)."""
+    longest = max(run.seconds.values(), default=0) or 1
+    order = [*STEPS, *run.seconds]
+    ordered = sorted(run.seconds.items(), key=lambda item: order.index(item[0]))
+    return [(name, duration(s), round(100 * s / longest, 1)) for name, s in ordered]
+
+
+def _facts(run: Record) -> list[Fact]:
+    """Seeds, versions and what else a repetition needs."""
+    s = run.settings
+    versions = s.get("versions", {})
+    space = s.get("space", {})
+    searcher = run.search.get("searcher") or s.get("searcher") or {}
+    facts = [
+        ("seed", str(s.get("seed", s.get("asked", {}).get("seed", "")))),
+        ("space", str(space.get("text", space.get("name", ""))) if isinstance(space, Mapping) else str(space)),
+        ("fingerprint of the space", str(space.get("fingerprint", "")) if isinstance(space, Mapping) else ""),
+        ("searcher", str(searcher.get("name", ""))),
+        ("threads", str(s.get("threads", ""))),
+        ("workers", str(s.get("workers", ""))),
+        *((f"{name} version", str(v)) for name, v in versions.items()),
+    ]
+    return [(k, v) for k, v in facts if v]
+
+
+def flat(table: Any, prefix: str = "") -> Iterator[Fact]:
+    """Settings as dotted names and texts."""
+    if isinstance(table, Mapping):
+        for key, value in table.items():
+            yield from flat(value, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(table, list) and any(isinstance(v, Mapping) for v in table):
+        for i, value in enumerate(table, 1):
+            yield from flat(value, f"{prefix}.{i}")
+    elif prefix:
+        text = ", ".join(map(str, table)) if isinstance(table, list) else str(table)
+        yield prefix, f"{table:,}" if isinstance(table, int) and not isinstance(table, bool) else text
