@@ -19,6 +19,7 @@ from torch import nn
 from ..errors import InputError, RunError, SupernetError
 
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
+NEEDED = f"ONNX needs {', '.join(PACKAGES)}: install them with pip install 'supernetic[export]'"
 INPUT, OUTPUT = "images", "logits"
 TOLERANCE = 1e-3  # of the largest logit; rounding stays far below it, a wrong graph far above
 CHATTY = ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")
@@ -31,9 +32,8 @@ def have_onnx() -> bool:
 
 def require_onnx() -> None:
     """Refuse, in words, to go on without them."""
-    missing = [name for name in PACKAGES if not find_spec(name)]
-    if missing:
-        raise InputError(f"ONNX needs {', '.join(missing)}: install them with pip install 'supernetic[export]'")
+    if not have_onnx():
+        raise InputError(NEEDED)
 
 
 def write_onnx(network: nn.Module, path: Path, *, channels: int, side: int) -> float:

@@ -1,0 +1,219 @@
+"""A finished network as a directory that can be used without the supernet it came from.
+
+    model.safetensors   the weights
+    model.json          blueprint, preprocessing, classes, settings, metrics, and the SHA-256 of every file
+    model.onnx          the same network for onnxruntime
+    labels.txt          the classes, one per line, in the order of the logits
+    README.md           all of it in words
+
+The directory appears whole or not at all; equal networks and cards give equal bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from .. import __version__
+from ..blueprint import Blueprint
+from ..errors import InputError, RunError
+from ..nn.network import Network
+from .card import Card, page
+from .onnx import INPUT, OUTPUT, require_onnx, write_onnx
+
+FORMAT = 1
+WEIGHTS, RECORD, ONNX, LABELS, README = "model.safetensors", "model.json", "model.onnx", "labels.txt", "README.md"
+FILES = {WEIGHTS, RECORD, ONNX, LABELS, README}
+
+
+def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = True) -> dict[str, Any]:
+    """Write the directory, unless it holds this very model already; returns what is in its `model.json`."""
+    _check(network, card)
+    if onnx:
+        require_onnx()
+    tensors = {n: t.detach().cpu().contiguous() for n, t in network.state_dict().items()}
+    weights = save(tensors, {"format": "pt"})
+    record: dict[str, Any] = {
+        "format": FORMAT,
+        "supernetic": __version__,
+        **card.to_json(),
+        "blueprint": [{**layer._asdict(), "inputs": list(layer.inputs)} for layer in network.blueprint],
+    }
+    known = _there(directory, record, weights, onnx)
+    if known is not None:
+        return known
+    with _errors(directory):
+        place = directory.resolve()
+        temporary = place.with_name(f".{place.name}.tmp")
+        shutil.rmtree(temporary, ignore_errors=True)  # of a save that was killed
+        temporary.mkdir(parents=True)
+        try:
+            _put(temporary / WEIGHTS, weights)
+            _put(temporary / LABELS, "".join(f"{' '.join(name.split())}\n" for name in card.classes).encode())
+            record["onnx"] = None
+            if onnx:
+                deviation = write_onnx(network, temporary / ONNX, channels=card.channels, side=card.side)
+                record["onnx"] = {"input": INPUT, "output": OUTPUT, "deviation": deviation}
+            _put(temporary / README, page(card, deviation if onnx else None).encode())
+            record["sha256"] = {p.name: _digest(p.read_bytes()) for p in sorted(temporary.iterdir())}
+            record["sha256"][RECORD] = _own_digest(record)
+            _put(temporary / RECORD, _text(record).encode())
+            _move(temporary, place)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return record
+
+
+def load_model(path: str | Path) -> Network:
+    """The network of a model directory, in evaluation mode; all files are checked first."""
+    directory = Path(path)
+    record = verify(directory)
+    try:
+        network = Network(Blueprint.from_json(record["blueprint"]))
+        network.load_state_dict(load(_read(directory / WEIGHTS)))
+    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise RunError(f"{directory} holds no network that fits its description: {_line(error)}") from None
+    return network.eval()
+
+
+def verify(path: str | Path) -> dict[str, Any]:
+    """The content of `model.json`, after every file has been checked against its checksum there."""
+    directory = Path(path)
+    record = read_record(directory)
+    for name, digest in record["sha256"].items():
+        if name != RECORD and _digest(_read(directory / name)) != digest:
+            raise RunError(f"{directory / name} was changed after it was written: its checksum does not match")
+    return record
+
+
+def read_card(path: str | Path) -> Card:
+    """What a model directory says about its model."""
+    record = read_record(path)
+    try:
+        return Card.from_json(record)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{Path(path) / RECORD} lacks something: {_line(error)}") from None
+
+
+def read_record(path: str | Path) -> dict[str, Any]:
+    """The content of `model.json`, checked against its checksum."""
+    directory = Path(path)
+    file = directory / RECORD
+    if not directory.is_dir():
+        raise RunError(f"{directory} is not a model: there is no such directory")
+    if not file.is_file():
+        inside = sorted(p.parent.name for p in directory.glob(f"models/*/{RECORD}"))
+        hint = f"; it is a run with the models {', '.join(f'models/{n}' for n in inside)}" if inside else ""
+        raise RunError(f"{directory} is not a model: it has no {RECORD}{hint}")
+    try:
+        record = json.loads(_read(file))
+        version, digest = record["format"], record["sha256"][RECORD]
+    except (ValueError, KeyError, TypeError):
+        raise RunError(f"{file} does not describe a model of supernetic, or is damaged") from None
+    if version != FORMAT:
+        raise RunError(f"{file} has the format {version}, supernetic {__version__} reads {FORMAT}")
+    if digest != _own_digest(record):
+        raise RunError(f"{file} was changed after it was written: its checksum does not match")
+    found: dict[str, Any] = record
+    return found
+
+
+def is_model(path: str | Path) -> bool:
+    """Whether there is a model at this path."""
+    return (Path(path) / RECORD).is_file()
+
+
+def _check(network: Network, card: Card) -> None:
+    made = network.blueprint
+    for what, ours, theirs, fits in (
+        ("classes", made.classes, len(card.classes), made.classes >= len(card.classes)),  # spaces may have more
+        ("channels", made.in_channels, card.channels, made.in_channels == card.channels),
+        ("pixels a side", made.side, card.side, made.side == card.side),
+    ):
+        if not fits:
+            raise InputError(f"the model {card.name}: the network has {ours} {what}, its card says {theirs}")
+
+
+def _there(directory: Path, record: dict[str, Any], weights: bytes, onnx: bool) -> dict[str, Any] | None:
+    """The record of the directory, if it holds this very model whole; refuses a directory of something else."""
+    if not directory.exists():
+        return None
+    with _errors(directory):
+        names = {p.name for p in directory.iterdir()}
+    if names - FILES or (names and RECORD not in names):
+        other = sorted(names - FILES) or sorted(names)
+        raise RunError(f"{directory} holds other files, such as {other[0]}: a model needs a directory of its own")
+    try:
+        there = verify(directory)
+    except RunError:  # damaged: it is written anew
+        return None
+    same = all(there.get(k) == v for k, v in record.items()) and there["sha256"][WEIGHTS] == _digest(weights)
+    return there if same and (there["onnx"] is not None) >= onnx else None
+
+
+def _move(temporary: Path, directory: Path) -> None:
+    """Put a directory in place of another."""
+    _sync(temporary)
+    old = directory.with_name(f".{directory.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if directory.exists():
+        os.replace(directory, old)
+    os.replace(temporary, directory)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _put(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _text(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=1, allow_nan=False) + "\n"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _own_digest(record: dict[str, Any]) -> str:
+    """That of the record without this very entry."""
+    rest = {**record, "sha256": {k: v for k, v in record["sha256"].items() if k != RECORD}}
+    return _digest(json.dumps(rest, sort_keys=True).encode())
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+@contextmanager
+def _errors(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"the model directory {directory} cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,105 @@
+"""A model's page says what is so, whatever its classes are called."""
+
+import json
+import re
+from dataclasses import replace
+from math import nan
+
+import numpy as np
+import pytest
+import torch
+
+from supernetic.datasets import load
+from supernetic.datasets.batches import Batches
+from supernetic.exporters.card import Card, escape, page
+
+CARD = Card(
+    name="model-1",
+    task="Clothes.",
+    classes=("coat", "bag"),
+    side=28,
+    channels=1,
+    mean=(0.28,),
+    std=(0.35,),
+    arch="MB3_K5",
+    space="macro:channels=4",
+    macs=1_234_567,
+    params=8_901,
+    metrics={"test/accuracy": 81.25, "valid/cross_entropy": 0.5, "latency/ms": 1.5},
+    seeds=(3,),
+    recipe="small, 20 steps",
+    notes=("Trained briefly.",),
+    licence="MIT",
+)
+
+
+@pytest.mark.parametrize("side", [28, 20])
+def test_images_are_prepared_as_training_prepares_them(side: int) -> None:
+    data = load(limit=60)
+    card = replace(CARD, side=side, data_side=28, mean=data.mean, std=data.std)
+    ours = card.prepare(data.images[data.splits["test"]])
+    (theirs, _) = next(Batches(data, "test", 256, side=side).evaluate())
+    assert ours.shape == theirs.shape == (len(data.splits["test"]), 1, side, side)
+    assert torch.allclose(ours, theirs, atol=1e-5)
+
+
+def test_the_record_holds_the_card() -> None:
+    odd = replace(CARD, data_side=32)
+    for card in (CARD, odd):
+        assert Card.from_json(json.loads(json.dumps(card.to_json(), allow_nan=False))) == card
+    assert "resized as floats" in odd.to_json()["preprocessing"]["resize"]
+    spoilt = replace(CARD, metrics={"test/accuracy": nan})
+    assert spoilt.to_json()["metrics"] == {"test/accuracy": None}
+    assert np.isnan(Card.from_json(spoilt.to_json()).metrics["test/accuracy"])
+
+
+def test_the_page_says_what_was_measured_on_what() -> None:
+    text = page(CARD, 3e-7)
+    for row in (
+        "| accuracy | 81.25 % | test images |",
+        "| cross entropy | 0.5 nats | validation images |",
+        "| latency | 1.5 ms | one machine |",
+        "| parameters | 8,901 |",
+        "1,234,567",
+        "One training, seed 3.",
+        "3.0e-07",
+        "The data's licence is: MIT.",
+    ):
+        assert row in text
+    assert "onnxruntime" not in page(CARD, None)
+    assert "None were recorded" in page(replace(CARD, metrics={}), None)
+    assert "not a number" in page(replace(CARD, metrics={"test/accuracy": nan}), None)
+    many = page(replace(CARD, classes=tuple(f"class{i}" for i in range(100))), None)
+    assert "and 80 more" in many
+    assert "class20" not in many
+
+
+def test_its_python_is_python() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page(CARD, 0.0), re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        compile(block, "README.md", "exec")
+        assert len(block.strip().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<script>alert(1)</script>", "a|b", "[x](http://y)", "# heading", "- item", "`c`", "*b*_c_", "a\nb", "\x1b[31m"],
+)
+def test_names_from_outside_stay_text(name: str) -> None:
+    nasty = replace(CARD, name=name, task=name, classes=(name, "b"), arch=name, notes=(name,), licence=name)
+    plain = replace(CARD, name="x", task="x", classes=("x", "b"), arch="x", notes=("x",), licence="x")
+    text = page(nasty, None)
+    assert len(text.splitlines()) == len(page(plain, None).splitlines()), "one line stays one line"
+    assert "<" not in text
+    assert "\x1b" not in text
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)
+    cells = [re.split(r"(?<!\\)\|", line) for line in prose.splitlines() if line.startswith("|")]
+    assert {len(c) for c in cells} == {4, 5}, "no cell was split"
+    assert not re.search(r"(?<!\\)\[", prose)
+
+
+def test_escaping_keeps_what_people_read() -> None:
+    assert escape("ankle boot") == "ankle boot"
+    assert escape("t-shirt") == r"t\-shirt"
+    assert escape(" a\tb\u2028c ") == "a b c"

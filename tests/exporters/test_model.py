@@ -1,0 +1,241 @@
+"""A model directory is whole, says what it holds, and notices when somebody changed it."""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supernetic.costs.macs import cost
+from supernetic.errors import InputError, RunError
+from supernetic.exporters import model as exporter
+from supernetic.exporters.card import Card
+from supernetic.exporters.model import FILES, is_model, load_model, read_card, read_record, save_model
+from supernetic.nn.network import Network, build
+from supernetic.nn.norm import recalibrate
+from supernetic.space import Space
+
+
+@pytest.fixture(scope="module")
+def network(small: Callable[[str], Space]) -> Network:
+    space = small("macro")
+    network = build(space.blueprint(tuple(space.sample(np.random.default_rng(0), 1)[0].tolist())), seed=0)
+    recalibrate(network, [torch.randn(8, 3, 15, 15)])
+    return network
+
+
+@pytest.fixture
+def card(network: Network) -> Card:
+    costs = cost(network.blueprint)
+    return Card(
+        name="model-1",
+        task="Ten things.",
+        classes=tuple(f"thing {i}" for i in range(10)),
+        side=15,
+        channels=3,
+        mean=(0.5, 0.4, 0.3),
+        std=(0.2, 0.2, 0.2),
+        arch="0,1,2",
+        space="macro",
+        macs=costs.macs,
+        params=costs.params,
+        metrics={"test/accuracy": 50.0},
+        seeds=(0,),
+    )
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Writes something in place of ONNX, which takes seconds; the real one is tested elsewhere."""
+    written: list[Path] = []
+
+    def write(network: torch.nn.Module, path: Path, *, channels: int, side: int) -> float:
+        path.write_bytes(b"onnx")
+        written.append(path)
+        return 1e-7
+
+    monkeypatch.setattr(exporter, "write_onnx", write)
+    monkeypatch.setattr(exporter, "require_onnx", lambda: None)
+    return written
+
+
+def content(directory: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in directory.iterdir()}
+
+
+def test_what_is_saved_is_what_is_loaded(network: Network, card: Card, tmp_path: Path) -> None:
+    record = save_model(tmp_path / "models" / "model-1", network, card)
+    directory = tmp_path / "models" / "model-1"
+    assert {p.name for p in directory.iterdir()} == FILES
+    assert sorted(p.name for p in directory.parent.iterdir()) == ["model-1"]
+    assert json.loads((directory / "model.json").read_text()) == record == read_record(directory)
+    assert record["onnx"]["deviation"] == 1e-7
+    assert set(record["sha256"]) == FILES
+    assert set(record["blueprint"][0]) == set(network.blueprint.layers[0]._fields)
+    assert read_card(directory) == card
+    assert is_model(directory)
+    assert (directory / "labels.txt").read_text().splitlines() == list(card.classes)
+    loaded = load_model(str(directory))
+    assert not loaded.training
+    assert loaded.blueprint == network.blueprint
+    images = torch.randn(2, 3, 15, 15)
+    assert torch.allclose(loaded(images), network.eval()(images), atol=1e-6)
+
+
+def test_loading_needs_no_supernet(network: Network, card: Card, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", network, card)
+    code = (
+        "import sys; from supernetic.exporters.model import load_model\n"
+        f"load_model({str(tmp_path / 'm')!r})\n"
+        "print([m for m in sys.modules if m.startswith('supernetic.') and m.split('.')[1] in "
+        "('supernets', 'samplers', 'spaces', 'searchers', 'training')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_saving_again_changes_nothing(network: Network, card: Card, tmp_path: Path, quick: list[Path]) -> None:
+    first = save_model(tmp_path / "a", network, card)
+    before = content(tmp_path / "a")
+    assert save_model(tmp_path / "a", network, card) == first
+    assert len(quick) == 1, "ONNX is written once"
+    save_model(tmp_path / "b", network, card)
+    assert content(tmp_path / "a") == before == content(tmp_path / "b"), "equal bytes wherever it is written"
+
+
+def test_other_numbers_or_weights_replace_it_whole(
+    network: Network, card: Card, tmp_path: Path, quick: list[Path]
+) -> None:
+    save_model(tmp_path / "a", network, card, onnx=False)
+    assert not (tmp_path / "a" / "model.onnx").exists()
+    assert "onnxruntime" not in (tmp_path / "a" / "README.md").read_text()
+    assert save_model(tmp_path / "a", network, card)["onnx"] is not None, "ONNX can be added"
+    assert save_model(tmp_path / "a", network, card, onnx=False)["onnx"] is not None, "and is kept"
+    save_model(tmp_path / "a", network, replace(card, metrics={"test/accuracy": 60.0}))
+    assert read_card(tmp_path / "a").metrics == {"test/accuracy": 60.0}
+    other = build(network.blueprint, seed=1)
+    save_model(tmp_path / "a", other, replace(card, metrics={"test/accuracy": 60.0}))
+    weights = [n.state_dict()["stem.conv.op.weight"] for n in (load_model(tmp_path / "a"), other)]
+    assert torch.equal(*weights)
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_changed_file_is_noticed(network: Network, card: Card, tmp_path: Path, name: str) -> None:
+    save_model(tmp_path / "m", network, card)
+    file = tmp_path / "m" / name
+    data = bytearray(file.read_bytes())
+    at = data.index(b"1234") if b"1234" in data else len(data) // 2
+    data[at] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(RunError, match=name) as caught:
+        load_model(tmp_path / "m")
+    assert "\n" not in str(caught.value)
+    save_model(tmp_path / "m", network, card)
+    load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_missing_file_is_noticed(network: Network, card: Card, tmp_path: Path, name: str) -> None:
+    save_model(tmp_path / "m", network, card)
+    (tmp_path / "m" / name).unlink()
+    with pytest.raises(RunError, match=name):
+        load_model(tmp_path / "m")
+
+
+def test_a_class_swapped_in_the_record_is_noticed(network: Network, card: Card, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", network, card)
+    file = tmp_path / "m" / "model.json"
+    file.write_text(file.read_text().replace("thing 3", "thing 7"))
+    with pytest.raises(RunError, match="checksum"):
+        read_card(tmp_path / "m")
+
+
+def test_what_is_no_model_is_said_so(network: Network, card: Card, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no such directory"):
+        load_model(tmp_path / "absent")
+    with pytest.raises(RunError, match=r"no model\.json"):
+        load_model(tmp_path)
+    save_model(tmp_path / "run" / "models" / "model-1", network, card)
+    with pytest.raises(RunError, match="models/model-1"):
+        load_model(tmp_path / "run")
+    for text in ("", "[]", '{"format": 1}', '{"format": 1, "sha256": 3}'):
+        (tmp_path / "model.json").write_text(text)
+        with pytest.raises(RunError, match="does not describe a model"):
+            load_model(tmp_path)
+    record: dict[str, Any] = json.loads((tmp_path / "run/models/model-1/model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps({**record, "format": 2}))
+    with pytest.raises(RunError, match="format 2"):
+        load_model(tmp_path)
+
+
+def test_a_card_of_another_network_is_refused(network: Network, card: Card, tmp_path: Path) -> None:
+    for wrong in (
+        replace(card, classes=(*card.classes, "one more")),
+        replace(card, side=16),
+        replace(card, channels=1),
+    ):
+        with pytest.raises(InputError, match="its card says"):
+            save_model(tmp_path / "m", network, wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_files_are_never_replaced(network: Network, card: Card, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match=r"thesis\.txt"):
+        save_model(tmp_path, network, card)
+    save_model(tmp_path / "m", network, card)
+    (tmp_path / "m" / "notes.txt").write_text("mine")
+    with pytest.raises(RunError, match=r"notes\.txt"):
+        save_model(tmp_path / "m", network, replace(card, task="Another."))
+    assert (tmp_path / "m" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_a_full_disk_leaves_what_was_there(
+    network: Network, card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    save_model(tmp_path / "m", network, card)
+    before = content(tmp_path / "m")
+    real, calls = os.fsync, 0
+
+    def full(descriptor: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == at + 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunError, match=r"m cannot be written: No space left"):
+        save_model(tmp_path / "m", network, replace(card, task="Another."))
+    assert content(tmp_path / "m") == before
+    calls = 0
+    with pytest.raises(RunError, match="No space left"):
+        save_model(tmp_path / "new", network, card)
+    assert [p.name for p in tmp_path.iterdir()] == ["m"], "nothing half-written"
+
+
+def test_a_place_that_cannot_be_written_is_named(network: Network, card: Card, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="file/m cannot be written"):
+        save_model(tmp_path / "file" / "m", network, card)
+
+
+def test_what_a_killed_save_left_is_no_hindrance(network: Network, card: Card, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", network, card)
+    shutil.copytree(tmp_path / "m", tmp_path / ".n.tmp")
+    (tmp_path / ".n.tmp" / "model.json").unlink()
+    assert not is_model(tmp_path / "n")
+    save_model(tmp_path / "n", network, card)
+    assert content(tmp_path / "n") == content(tmp_path / "m")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m", "n"]
