@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Self
 
 import numpy as np
@@ -66,15 +67,18 @@ class Run:
             write_atomically(self.path / name, text)
 
 
-def open_run(path: str | Path, settings: Mapping[str, Any]) -> Run:
-    """The run at `path`: a new one, or the one with these very settings, ready to be resumed."""
+def open_run(path: str | Path, settings: Mapping[str, Any], *, patience: float = 0.0) -> Run:
+    """The run at `path`: a new one, or the one with these very settings, ready to be resumed.
+
+    Another process that holds it is waited for, up to `patience` seconds.
+    """
     path = Path(path)
     wanted = tomllib.loads(tomli_w.dumps(_plain(settings)))  # what will be read back, so that both sides compare alike
     with _errors(path):
         if path.exists() and not (path / SETTINGS).exists() and {p.name for p in path.iterdir()} - LEFTOVERS:
             raise RunError(f"{path} holds other files and no {SETTINGS}: a run needs a directory of its own")
         path.mkdir(parents=True, exist_ok=True)
-        lock = _lock(path)
+        lock = _lock(path, patience)
         try:
             if (path / SETTINGS).exists():
                 _compare(path, read_settings(path), wanted)
@@ -161,14 +165,18 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{key}", value
 
 
-def _lock(path: Path) -> int:
+def _lock(path: Path, patience: float) -> int:
     descriptor = os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise RunError(f"{path} is in use by another process") from None
-    return descriptor
+    until = monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except OSError:
+            if monotonic() >= until:
+                os.close(descriptor)
+                raise RunError(f"{path} is in use by another process") from None
+            sleep(0.1)
 
 
 def _cut_torn_line(file: Path) -> None:

@@ -13,6 +13,7 @@ from math import nan
 from multiprocessing import get_context
 
 import torch
+from torch import Tensor, nn
 
 from ..datasets.augment import parse
 from ..datasets.batches import Batches
@@ -20,12 +21,15 @@ from ..datasets.dataset import Dataset
 from ..errors import InputError, SupernetError
 from ..nn.network import Network, build
 from ..objective import Metrics
+from ..run import Run
 from ..space import Arch, Space
-from ..training.loop import fit
+from ..training.loop import Progress, fit, plan_for
 from ..training.recipe import Recipe
-from .scores import full_names, scores, splits_of
+from .scores import Logits, full_names, scores, splits_of
 
 BATCH = 256  # images that are validated at a time
+TASK = "network"  # its name in metrics.jsonl and among the checkpoints
+RECORDS = 10  # times in a training that progress is recorded, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +79,7 @@ class StandaloneEvaluator:
     def train(self, arch: Arch) -> Network:
         """The trained network."""
         network = build(self.space.blueprint(arch), seed=self.seed)
-        augment = parse(self.recipe.augment) if self.recipe.augment else None
-        side = network.blueprint.side
-        batches = Batches(self.dataset, "train", self.recipe.batch_size, self.seed, augment, side=side)
-        for _ in fit(network, batches, None, self.recipe, seed=self.seed):
+        for _ in training(network, network.blueprint.side, self.dataset, self.recipe, self.seed):
             pass
         return network
 
@@ -89,13 +90,34 @@ class StandaloneEvaluator:
             raise
         except SupernetError:  # diverged
             return dict.fromkeys(self.metrics, nan)
-        logits, labels = {}, {}
-        for split in splits_of(self.metrics):
-            batches = Batches(self.dataset, split, BATCH, self.seed, side=network.blueprint.side)
-            with torch.inference_mode():
-                logits[split] = torch.cat([network(x) for x, _ in batches.evaluate()]).numpy()
-            labels[split] = self.dataset.labels[self.dataset.splits[split]]
-        return scores(self.metrics, logits, labels)
+        return measure(network, network.blueprint.side, self.dataset, self.metrics)
+
+
+def training(
+    network: nn.Module, side: int, dataset: Dataset, recipe: Recipe, seed: int, run: Run | None = None
+) -> Iterator[Progress]:
+    """The steps of a network's training on images of a side; with a `run`, recorded and resumed there."""
+    augment = parse(recipe.augment) if recipe.augment else None
+    batches = Batches(dataset, "train", recipe.batch_size, seed, augment, side=side)
+    steps = plan_for(network, batches, None, recipe).steps
+    every = max(1, min(50, steps // RECORDS))
+    checkpoint = min(1000, max(every, steps // RECORDS))
+    return fit(network, batches, None, recipe, run, seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint)
+
+
+def measure(network: nn.Module, side: int, dataset: Dataset, metrics: Sequence[str]) -> Metrics:
+    """Metrics of a trained network, in evaluation mode; NaN if its logits are not finite."""
+    splits = splits_of(metrics)
+    logits = {split: logits_of(network, side, dataset, split) for split in splits}
+    return scores(metrics, logits, {split: dataset.labels[dataset.splits[split]] for split in splits})
+
+
+@torch.inference_mode()
+def logits_of(network: nn.Module, side: int, dataset: Dataset, split: str) -> Logits:
+    """Logits of a split's images, in the order of the images there."""
+    found: list[Tensor] = [network(x) for x, _ in Batches(dataset, split, BATCH, side=side).evaluate()]
+    logits: Logits = torch.cat(found).numpy()
+    return logits
 
 
 @contextmanager

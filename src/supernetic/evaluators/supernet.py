@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from math import ceil
 from typing import Any
 
 import torch
@@ -22,6 +21,7 @@ from torch import Tensor
 from ..blueprint import Layer, parts
 from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
+from ..derivation.recalibrate import even, fixed_images
 from ..errors import InputError, UnknownNameError
 from ..nn.run import run
 from ..nn.unit import WHOLE, Statistics, Unit, View
@@ -68,12 +68,11 @@ class SupernetEvaluator:
         device = next(supernet.parameters()).device
         pixels = next(iter(supernet.resolutions)) if len(supernet.resolutions) == 1 else None
         make = partial(Batches, dataset, seed=seed, device=device, side=pixels)
-        self._data = {s: make(s, _even(len(make(s)), batch_size)) for s in splits_of(self.metrics)}
+        self._data = {s: make(s, even(len(make(s)), batch_size)) for s in splits_of(self.metrics)}
         self._labels = {s: dataset.labels[dataset.splits[s]] for s in self._data}
         self._fixed: tuple[Tensor, ...] = ()
         if bn == "recalibrate":
-            fixed = make("train").fixed(images)
-            self._fixed = torch.split(fixed, _even(len(fixed), batch_size))
+            self._fixed = fixed_images(make("train"), images, batch_size)
 
     def _require(self, images: int, batch_size: int) -> None:
         if self.bn not in BN:
@@ -178,8 +177,3 @@ def shared_cells(space: Space) -> Space:
     """The space of the networks that are evaluated: cells that were trained each by itself are all alike in them."""
     unshared: Any = space
     return replace(unshared, share_cells=True) if getattr(space, "share_cells", True) is False else space
-
-
-def _even(n: int, most: int) -> int:
-    """The size of equal batches of at most so many images: a small last one would have odd statistics."""
-    return ceil(n / ceil(n / most))

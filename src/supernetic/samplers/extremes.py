@@ -46,14 +46,14 @@ def _climbed(space: Space, sign: int) -> Arch:
     draws = space.sample(np.random.default_rng(0), DRAWS)
     best: Arch = tuple(draws[np.argmax(sign * costs_of(space, draws))].tolist())
     while True:
-        around = _around(space, best)
-        cost = sign * costs_of(space, around)
+        near = around(space, best)
+        cost = sign * costs_of(space, near)
         if cost.max() == cost[0]:
             return best
-        best = tuple(around[np.argmax(cost)].tolist())
+        best = tuple(near[np.argmax(cost)].tolist())
 
 
-def _around(space: Space, arch: Arch) -> Archs:
+def around(space: Space, arch: Arch) -> Archs:
     """`arch`, then the valid networks that differ from it in one gene."""
     rows = [arch]
     for i, c in enumerate(space.choices):

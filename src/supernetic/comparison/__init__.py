@@ -1,0 +1,1 @@
+"""Comparison: derived networks and their controls, trained alike, each once."""

@@ -1,0 +1,193 @@
+"""What a chosen network is compared with: what one would have had without a search.
+
+    mobilenet    a MobileNetV2 scaled to the budget
+    random_at    a random network of the space at the same MACs
+    largest      the largest network of the space that the constraints allow
+
+Paper: MobileNetV2 is Sandler et al., arXiv 1801.04381, Table 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..blueprint import Blueprint, Layer, halved, make_divisible
+from ..costs.budget import budget_sampler, window_of
+from ..costs.macs import METRICS, add_up
+from ..costs.table import costs_of
+from ..errors import BudgetError, InputError
+from ..objective import Constraint, show_quantity
+from ..samplers.extremes import around, extremes
+from ..space import Arch, Archs, SequentialSpace, Space
+
+# expansion, channels, blocks, stride of the first block; the stem before them has 32 channels, stride 2; the head 1280
+STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+STEM, HEAD = 32, 1280
+NARROWEST = 1 / 64  # multiplier: all widths are 8
+LEAST_MAP = 4  # pixels
+DRAWS, TRIES = 10_000, 5  # networks that are drawn at a time, and how often
+
+Feasible = Callable[[Archs], npt.NDArray[np.bool_]]
+
+
+def mobilenet(budget_macs: float, side: int, classes: int, in_channels: int = 3) -> Blueprint:
+    """The widest MobileNetV2 within a budget of MACs, classifier included.
+
+    Small images keep their size in the first layers; where even the narrowest such network is beyond the budget, in the
+    last ones.
+    """
+    for early in (False, True):
+        low, high = NARROWEST, 1.0
+        if _macs(mobilenet_v2(low, side, classes, in_channels, early)) > budget_macs:
+            continue
+        while _macs(mobilenet_v2(high, side, classes, in_channels, early)) <= budget_macs:
+            low, high = high, 2 * high
+        while high - low > 1e-6:  # MACs never fall with the width
+            middle = (low + high) / 2
+            fits = _macs(mobilenet_v2(middle, side, classes, in_channels, early)) <= budget_macs
+            low, high = (middle, high) if fits else (low, middle)
+        return mobilenet_v2(low, side, classes, in_channels, early)
+    least = show_quantity(_macs(mobilenet_v2(NARROWEST, side, classes, in_channels, early=True)))
+    raise BudgetError(
+        f"no MobileNetV2 for images of {side} pixels fits into {show_quantity(budget_macs)} MACs: "
+        f"the narrowest has {least}"
+    )
+
+
+def mobilenet_v2(width: float, side: int, classes: int, in_channels: int = 3, early: bool = False) -> Blueprint:
+    """MobileNetV2 by its width multiplier.
+
+    Widths are rounded to multiples of 8 as the authors do it; the head keeps its 1280 channels below a multiplier of 1.
+    Of the five halvings only as many are left as leave the last map with 4 x 4 pixels or more (three at 28 or 32
+    pixels): the last ones, or with `early` the first ones, which makes a cheaper network.
+    """
+    return Blueprint(tuple(_mobilenet(width, side, classes, in_channels, early)))
+
+
+def _mobilenet(width: float, side: int, classes: int, in_channels: int, early: bool) -> Iterator[Layer]:
+    strides = [2, *(s for *_, s in STAGES)]
+    while _end(side, strides) < LEAST_MAP and 2 in strides:
+        places = [i for i, s in enumerate(strides) if s == 2]
+        strides[places[-1 if early else 0]] = 1
+    c, out = make_divisible(STEM * width), halved(side, strides[0])
+    yield Layer("stem", "conv", in_channels, c, side, out, 3, strides[0], act="relu6")
+    side = out
+    for stage, ((t, channels, blocks, _), first) in enumerate(zip(STAGES, strides[1:], strict=True), 1):
+        for i in range(blocks):
+            c_out, stride = make_divisible(channels * width), first if i == 0 else 1
+            out = halved(side, stride)
+            shortcut = "identity" if stride == 1 and c == c_out else ""
+            yield Layer(
+                f"stage{stage}.{i}", "mbconv", c, c_out, side, out, 3, stride, t, c * t,
+                act="relu6", shortcut=shortcut, stage=stage,
+            )  # fmt: skip
+            c, side = c_out, out
+    head = make_divisible(HEAD * max(1.0, width))
+    yield Layer("head.conv", "conv", c, head, side, side, act="relu6")
+    yield Layer("head.pool", "gap", head, head, side, 1)
+    yield Layer("classifier", "linear", head, classes, 1, 1)
+
+
+def _end(side: int, strides: Sequence[int]) -> int:
+    """Side of the last map."""
+    for stride in strides:
+        side = halved(side, stride)
+    return side
+
+
+def _macs(blueprint: Blueprint) -> int:
+    return add_up(blueprint)[0]
+
+
+def random_at(
+    space: Space,
+    macs: float,
+    rng: np.random.Generator,
+    *,
+    tolerance: float = 0.05,
+    where: Sequence[Constraint] = (),
+    feasible: Feasible | None = None,
+) -> Arch:
+    """A random network whose MACs differ from `macs` by the share `tolerance` at most, more where there is none.
+
+    It is drawn uniformly from those that satisfy the constraints on costs in `where`, and `feasible`, which says of
+    many architectures which of them will do (limits on latency, for example).
+    """
+    if tolerance <= 0:
+        raise InputError(f"the tolerance must be positive, got {tolerance}")
+    while True:
+        window = Constraint("macs", macs * (1 - tolerance), macs * (1 + tolerance))
+        try:
+            return _arch(_draws(space, [*_limits(where), window], feasible, rng)[0])
+        except InputError:
+            if tolerance >= 1:
+                raise
+        tolerance = min(1.0, 2 * tolerance)
+
+
+def largest(space: Space, where: Sequence[Constraint] = (), *, feasible: Feasible | None = None) -> Arch:
+    """The network with the most MACs that satisfies the constraints on costs in `where`, and `feasible`.
+
+    Networks are drawn from a window of MACs, and improved gene by gene; the window is raised above the best found so
+    far until it is empty. Exact for limits on MACs alone where the sampler is; else the end may be missed by little.
+    """
+    limits, rng = _limits(where), np.random.default_rng(0)
+    top = extremes(space)[1]
+    if len(_allowed(space, _rows(top), limits, feasible)):
+        return top
+    window, best = Constraint("macs"), None
+    while True:
+        try:
+            draws = _draws(space, [*limits, window], feasible, rng)
+        except InputError:
+            if best is None:
+                raise
+            return best
+        best = _arch(draws[np.argmax(costs_of(space, draws))])
+        while True:
+            near = _allowed(space, around(space, best), limits, feasible)
+            macs = costs_of(space, near)
+            if macs.max() == macs[0]:  # the first is the network itself
+                break
+            best = _arch(near[np.argmax(macs)])
+        window = Constraint("macs", low=float(macs[0]), low_open=True)
+
+
+def _draws(space: Space, limits: list[Constraint], feasible: Feasible | None, rng: np.random.Generator) -> Archs:
+    """Some networks, uniform over those that satisfy everything; an `InputError` if none was found."""
+    sampler = budget_sampler(space, limits)
+    n = DRAWS if isinstance(space, SequentialSpace) else DRAWS // 50  # without a table, costs take long
+    for _ in range(TRIES):
+        found = _allowed(space, sampler.propose(rng, n), limits, feasible)
+        if len(found):
+            return found
+    asked = " and ".join(map(str, limits))
+    raise BudgetError(f"{space.name}: none of {TRIES * n:,} draws satisfies all constraints ({asked})")
+
+
+def _allowed(space: Space, archs: Archs, limits: list[Constraint], feasible: Feasible | None) -> Archs:
+    """Those that satisfy everything."""
+    for c in limits:
+        low, high = window_of(c)
+        costs = costs_of(space, archs, c.name)
+        archs = archs[(costs >= low) & (costs <= high)]
+    return archs if feasible is None or not len(archs) else archs[feasible(archs)]
+
+
+def _limits(where: Sequence[Constraint]) -> list[Constraint]:
+    """The constraints on costs, by their short names."""
+    short = [replace(c, name=c.name.removeprefix("cost/")) for c in where]
+    return [c for c in short if c.name in METRICS]
+
+
+def _rows(arch: Arch) -> Archs:
+    return np.array([arch], dtype=np.int8)
+
+
+def _arch(row: npt.NDArray[np.int8]) -> Arch:
+    genes: Arch = tuple(row.tolist())
+    return genes

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from supernetic.comparison.workers import spread
+from supernetic.errors import InputError, SupernetError, UnknownNameError
+
+JOBS = """
+import os, time
+from supernetic.errors import UnknownNameError
+
+def square(item, report):
+    for step in range(3):
+        report(step + 1, 3)
+    return item ** 2, os.getpid()
+
+def fussy(item, report):
+    if item == 1:
+        raise UnknownNameError("item", "one", ["two"])
+    time.sleep(30)
+
+def broken(item, report):
+    return 1 / item
+
+def gone(item, report):
+    os._exit(7)
+
+def endless(item, report):
+    with open(item, "w") as file:
+        file.write(str(os.getpid()))
+    while True:
+        report(1, 2)
+        time.sleep(0.05)
+"""
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A module that workers can import as well."""
+    (tmp_path / "jobs_of_a_test.py").write_text(JOBS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    sys.modules.pop("jobs_of_a_test", None)
+    import jobs_of_a_test  # type: ignore[import-not-found]
+
+    return jobs_of_a_test
+
+
+def test_answers_come_in_order_from_several_processes(jobs: Any) -> None:
+    seen = []
+    answers = spread(jobs.square, range(5), 2, lambda *at: seen.append(at))
+    assert [a for a, _ in answers] == [0, 1, 4, 9, 16]
+    assert len({pid for _, pid in answers}) == 2
+    assert os.getpid() not in {pid for _, pid in answers}
+    assert {(i, 3, 3) for i in range(5)} <= set(seen)
+
+
+def test_one_worker_is_this_process(jobs: Any) -> None:
+    seen = []
+    answers = spread(jobs.square, [3, 4], 1, lambda *at: seen.append(at))
+    assert answers == [(9, os.getpid()), (16, os.getpid())]
+    assert seen == [(0, 1, 3), (0, 3, 3), (1, 1, 3), (1, 3, 3)]
+    assert spread(jobs.square, [3], 4) == [(9, os.getpid())]
+    assert spread(jobs.square, [], 4) == []
+    with pytest.raises(InputError, match="got 0"):
+        spread(jobs.square, [1], 0)
+
+
+def test_failures_are_passed_on_and_end_the_others(jobs: Any) -> None:
+    began = monotonic()
+    with pytest.raises(InputError, match="unknown item 'one'"):
+        spread(jobs.fussy, [0, 1], 2)
+    assert monotonic() - began < 25
+    with pytest.raises(SupernetError, match=r"jobs_of_a_test.py line \d+: ZeroDivisionError") as caught:
+        spread(jobs.broken, [0, 1], 2)
+    assert not isinstance(caught.value, InputError)
+    with pytest.raises(SupernetError, match="ended with code 7"):
+        spread(jobs.gone, [0, 1], 2)
+    with pytest.raises(UnknownNameError):
+        spread(jobs.fussy, [1], 1)
+
+
+def test_workers_stop_when_their_parent_is_killed(jobs: Any, tmp_path: Path) -> None:
+    files = [str(tmp_path / "a.pid"), str(tmp_path / "b.pid")]
+    code = (
+        f"import jobs_of_a_test as j; from supernetic.comparison.workers import spread; spread(j.endless, {files}, 2)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    until = monotonic() + 60
+    while not all(Path(f).exists() and Path(f).read_text() for f in files):
+        assert monotonic() < until
+        sleep(0.1)
+    pids = [int(Path(f).read_text()) for f in files]
+    parent.kill()
+    parent.wait()
+    while any(_alive(pid) for pid in pids):
+        assert monotonic() < until + 30
+        sleep(0.1)
+
+
+def test_a_script_needs_no_guard(tmp_path: Path, jobs: Any) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import jobs_of_a_test as j\nfrom supernetic.comparison.workers import spread\n"
+        "print(len(spread(j.square, [1, 2], 2)))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout == "2\n"
+
+
+def _alive(pid: int) -> bool:
+    """Whether the process still runs; one that nobody waits for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
