@@ -54,7 +54,7 @@ def export(source: str | Path, *, out: str | Path | None = None, name: str | Non
     """
     from ..exporters.model import is_model, load_model, read_card, save_model
 
-    if name is not None and (name != Path(name).name or name.startswith(".")):
+    if name is not None and (not name or name != Path(name).name or name.startswith(".")):
         raise InputError(f"a model's name must be one for a directory, got {name!r}")
     path = Path(source)
     if is_model(path):
