@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..run import Run, open_run, same_settings
+from ..run import SETTINGS, Run, open_run, read_settings, same_settings
 
 
 def place(out: str | Path | None, name: str, settings: Mapping[str, Any]) -> Run:
     """The named directory; by default today's, with a number if there is a run of other settings."""
-    if out is not None:
-        return open_run(out, settings)
+    return open_run(out if out is not None else _free(name, lambda p: same_settings(p, settings)), settings)
+
+
+def place_of(out: str | Path | None, name: str, same: Callable[[Mapping[str, Any]], bool]) -> Path:
+    """The same for a run whose settings are not settled yet: `same` knows those that it would go on with."""
+    return Path(out) if out is not None else _free(name, lambda p: (p / SETTINGS).exists() and same(read_settings(p)))
+
+
+def _free(name: str, ours: Callable[[Path], bool]) -> Path:
     base = f"runs/{date.today():%Y-%m-%d}-{name}"
     names = (Path(base if i == 1 else f"{base}-{i}") for i in count(1))
-    return open_run(next(p for p in names if not p.exists() or same_settings(p, settings)), settings)
+    return next(p for p in names if not p.exists() or ours(p))

@@ -1,0 +1,63 @@
+"""The command line: every command is a few lines over one function of `pipeline`.
+
+`--json` prints one JSON object on stdout and nothing else there; progress goes to stderr. Exit code 0 done, 1 failed,
+2 bad input (one line that names the thing, the rule and the value), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..errors import InputError, SupernetError
+from . import data, jobs, look, models
+from .shared import app
+
+__all__ = ["app", "data", "jobs", "look", "main", "models"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        app(args=given, standalone_mode=False)
+    except InputError as error:
+        _leave(2, str(error))
+    except SupernetError as error:
+        _leave(1, str(error))
+    except typer.TyperException as error:  # what the parser does not understand
+        _leave(2, error.format_message() + _value(error, given))
+    except typer.Exit as leaving:
+        sys.exit(leaving.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _leave(130, "interrupted")
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _value(error: typer.TyperException, given: list[str]) -> str:
+    """The value that a malformed option was given, which the parser's own message leaves out."""
+    options = getattr(getattr(error, "param", None), "opts", ())
+    return next((f", got {v!r}" for o, v in pairwise(given) if o in options), "")
+
+
+def _leave(code: int, message: str) -> None:
+    print("supernetic: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())

@@ -1,0 +1,5 @@
+"""`python -m supernetic.cli`."""
+
+from . import main
+
+main()

@@ -1,0 +1,170 @@
+"""Commands that start something long: search, resume, train."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from .shared import Json, Seed, Where, app, say, tell
+
+
+@app.command()
+def train(
+    space: Annotated[str, typer.Argument(help="A space, such as macro:channels=8, or a file.")],
+    data: Annotated[str, typer.Argument(help="A name, a folder, an .npz or an archive.")] = "embedded",
+    sampler: Annotated[
+        str, typer.Option(help="uniform, strict_fair, sandwich, attentive, hierarchical. [default: by the space]")
+    ] = "",
+    recipe: Annotated[str, typer.Option(help="A TOML file of training settings.")] = "",
+    steps: Annotated[int | None, typer.Option(help="Updates, in place of the recipe's length.")] = None,
+    stabiliser: Annotated[
+        str, typer.Option(help="skip, skip+pool or relu; skip:identity starts as the skip it replaces.")
+    ] = "",
+    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Processor threads. [default: half the processors]")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    precision: Annotated[str, typer.Option(help="Mixed precision: no, fp16 or bf16.")] = "no",
+    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Train a supernet of a space; the run can be resumed, and `rank --score RUN` scores with it."""
+    from ..pipeline.train import train as job
+    from ..training.show import bar
+
+    result = job(
+        space,
+        data,
+        sampler=sampler or None,
+        recipe=recipe or None,
+        steps=steps,
+        stabiliser=stabiliser,
+        limit=limit,
+        threads=threads,
+        device=device,
+        precision=precision,
+        seed=seed,
+        out=out or None,
+        dry_run=dry_run,
+        progress=bar,
+    )
+    tell(result, as_json)
+
+
+@app.command()
+def search(
+    data: Annotated[
+        str, typer.Argument(help="Images: a name, a folder, an .npz, an archive. [default: embedded]")
+    ] = "",
+    space: Annotated[str, typer.Option(help="A space, a file that declares one, or auto.")] = "auto",
+    where: Where = [],  # noqa: B006
+    objective: Annotated[list[str], typer.Option(help="'max NAME' or 'min NAME'. Repeatable.")] = [],  # noqa: B006
+    minutes: Annotated[float | None, typer.Option(help="Fit everything into this time.")] = None,
+    keep: Annotated[int, typer.Option(help="Models to choose, equispaced on the front.")] = 5,
+    retrain: Annotated[str, typer.Option(help="scratch, inherit, none, or auto: by the space.")] = "auto",
+    baseline: Annotated[list[str], typer.Option(help="FILE.py or timm:NAME to compare with. Repeatable.")] = [],  # noqa: B006
+    preset: Annotated[str, typer.Option(help="scarlet: the paper's objectives, weights and limits.")] = "",
+    searcher: Annotated[str, typer.Option(help="random, grid, local, evolution, spos, binned or nsga2.")] = "nsga2",
+    population: Annotated[int | None, typer.Option(help="Of searchers that have one.")] = None,
+    generations: Annotated[int | None, typer.Option(help="Of searchers that have them.")] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Stop after this many.")] = None,
+    recipe: Annotated[str, typer.Option(help="Training settings of the supernet, a TOML file.")] = "",
+    retrain_recipe: Annotated[str, typer.Option(help="Training settings of finished networks.")] = "",
+    steps: Annotated[int | None, typer.Option(help="Updates of the supernet.")] = None,
+    network_steps: Annotated[int | None, typer.Option(help="Updates of each finished network.")] = None,
+    sampler: Annotated[str, typer.Option(help="How paths are sampled. [default: by the space]")] = "",
+    stabiliser: Annotated[str, typer.Option(help="skip, skip+pool or relu; skip:identity.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Of the supernet's training. [default: half]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Networks trained at a time. [default: processors]")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    table: Annotated[str, typer.Option(help="Search a benchmark table instead: a name, or a file and --space.")] = "",
+    oracle: Annotated[bool, typer.Option("--oracle", help="With --table: allow test columns, a study.")] = False,
+    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """From images and a budget to finished, verified models with evidence: train, search, compare, export, report."""
+    from ..pipeline.search import search as job
+
+    both: dict[str, Any] = {
+        "objectives": objective,
+        "where": where,
+        "searcher": searcher,
+        "preset": preset or None,
+        "population": population,
+        "generations": generations,
+        "evaluations": evaluations,
+        "keep": keep,
+        "seed": seed,
+    }
+    images: dict[str, Any] = {
+        "minutes": minutes,
+        "retrain": retrain,
+        "baselines": baseline,
+        "recipe": recipe or None,
+        "retrain_recipe": retrain_recipe or None,
+        "steps": steps,
+        "network_steps": network_steps,
+        "sampler": sampler or None,
+        "stabiliser": stabiliser,
+        "limit": limit,
+        "threads": threads,
+        "workers": workers,
+        "device": device,
+    }
+    if table:
+        _refuse(images, IMAGES_ONLY, "a search on images, not on a table")
+        own: dict[str, Any] = {"oracle": oracle, "space": None if space == "auto" else space}
+        result = job(data or None, table=table, out=out or None, dry_run=dry_run, tell=say, **both, **own)
+    else:
+        _refuse({"oracle": oracle}, {"oracle": False}, "a search on a table")
+        watching = _watching()
+        result = job(data or None, out=out or None, dry_run=dry_run, space=space, **both, **images, **watching)
+    tell(result, as_json)
+
+
+IMAGES_ONLY = {"retrain": "auto", "baselines": [], "stabiliser": "", "device": "auto"}  # and their defaults
+
+
+def _refuse(given: dict[str, Any], defaults: dict[str, Any], belongs: str) -> None:
+    for name, value in given.items():
+        if value != defaults.get(name):
+            option = "baseline" if name == "baselines" else name.replace("_", "-")
+            raise InputError(f"--{option} belongs to {belongs}, got {value}")
+
+
+def _watching() -> dict[str, Any]:
+    """How a long job is followed: lines on stderr, and a bar where someone may be looking."""
+    from ..training.show import bar
+
+    return {"tell": say, "watch": bar, "progress": Trainings()}
+
+
+class Trainings:
+    """A line for every tenth of a network's training."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, int] = {}
+
+    def __call__(self, name: str, done: int, steps: int) -> None:
+        """Say how far a network is."""
+        tenth = 10 * done // max(1, steps)
+        if tenth > self.told.get(name, 0):
+            self.told[name] = tenth
+            if tenth % 5 == 0:
+                say(f"{name}: {done:,} of {steps:,} steps")
+
+
+@app.command()
+def resume(
+    run: Annotated[str, typer.Argument(help="The directory of a run that was interrupted.")], as_json: Json = False
+) -> None:
+    """Go on with a run after a kill, a reboot or Ctrl-C; the result is the same to the byte."""
+    from ..pipeline.resume import resume as job
+
+    tell(job(run, **_watching()), as_json)
