@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,14 @@ def space_in(run: Path) -> Space | None:
 def _space(run: Path, settings: Mapping[str, Any]) -> Space | None:
     record = settings["space"]
     if "text" in record or "declaration" in record:
-        return space_of(run, settings)
+        return _finished(space_of(run, settings))
     space = catalog.space(record["name"])
     return space if space.fingerprint == record["fingerprint"] else None
+
+
+def _finished(space: Any) -> Space:
+    """Without what only supernets have: stabilisers, and cells that differ."""
+    plain = {"stabiliser": "", "share_cells": True}
+    known = {k: v for k, v in plain.items() if hasattr(space, k)}
+    made: Space = dataclasses.replace(space, **known) if known else space
+    return made

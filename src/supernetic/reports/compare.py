@@ -80,7 +80,7 @@ def _volume(run: Record, runs: Sequence[Record]) -> str:
 
 
 def _tested(run: Record) -> str:
-    tested = [(m.test["test/accuracy"], m) for m in run.chosen if "test/accuracy" in m.test]
+    tested = [(m.accuracy, m) for m in run.chosen if m.accuracy is not None]
     if not tested:
         return UNKNOWN
     value, model = max(tested, key=lambda pair: pair[0])

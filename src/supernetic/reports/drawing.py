@@ -9,9 +9,9 @@ A drawing of a chain is a list of codes into an `Atlas` of pieces of HTML, so th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from ..blueprint import Blueprint, Layer
 from ..costs.macs import layer_cost
@@ -20,6 +20,8 @@ from ..objective import show_quantity
 HEIGHTS = {1: 70, 3: 84, 5: 98}  # pixels by kernel; those of larger kernels are as tall as a kernel of 7
 TALLEST = 112
 BOX, GAP, ROW = 74, 30, 34  # of the graph of a cell: width of a layer, between columns, between rows
+
+Place = tuple[float, float]
 
 
 class Atlas:
@@ -150,37 +152,71 @@ def _shape(layers: Sequence[Layer]) -> tuple[object, ...]:
 
 
 def _graph(layers: Sequence[Layer]) -> str:
-    """Layers in columns by their distance from the input; what carries nothing to the output is left out."""
+    """Layers in columns by their distance from the input; an edge keeps a row of its own where it passes columns."""
     reads = _live(layers)
+    at, ways, columns = _places(reads)
+    boxes = [_node(*at[-1], "input", "other")]
+    for i in reads:
+        x = layers[i]
+        text = {"sum": "+", "mean": "mean", "concat": "concat"}[x.join] if x.kind == "join" else x.label
+        boxes.append(_node(*at[i], text, style_of(x)))
+    width = 2 + columns * (BOX + GAP) - GAP
+    height = max(y for way in ways for _, y in way) + ROW / 2 if ways else ROW
+    return (
+        f'<svg class="graph" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" '
+        f'aria-label="graph of the cell"><g class="edges">{"".join(map(_edge, ways))}</g>{"".join(boxes)}</svg>'
+    )
+
+
+def _places(reads: Mapping[int, Sequence[int]]) -> tuple[dict[int, Place], list[list[Place]], int]:
+    """(left edge and middle of each layer's box, the places that each edge passes, number of columns)."""
     column = {-1: 0}
     for i, sources in reads.items():
         column[i] = 1 + max(column[s] for s in sources)
-    last = max(column.values())
-    if reads:
-        column[max(reads)] = last
-    rows: dict[int, list[int]] = {}
+    columns: list[list[tuple[int, int]]] = [[] for _ in range(max(column.values()) + 1)]  # (from, to); (i, i) is a box
     for i, c in column.items():
-        rows.setdefault(c, []).append(i)
-    tall = max(map(len, rows.values()))
-    at = {
-        i: (1 + c * (BOX + GAP), ROW * (r + 0.5 + (tall - len(members)) / 2))
-        for c, members in rows.items()
-        for r, i in enumerate(members)
-    }
-    edges, boxes = [], [_node(*at[-1], "input", "other")]
+        columns[c].append((i, i))
     for i, sources in reads.items():
-        x, y = at[i]
         for s in sources:
-            x0, y0 = at[s][0] + BOX, at[s][1]
-            bend = (x + x0) / 2
-            edges.append(f'<path d="M{x0:g} {y0:g}C{bend:g} {y0:g} {bend:g} {y:g} {x:g} {y:g}"/>')
-        text = {"sum": "+", "mean": "mean", "concat": "concat"}[layers[i].join]
-        boxes.append(_node(x, y, text if layers[i].kind == "join" else layers[i].label, style_of(layers[i])))
-    width, height = 2 + last * (BOX + GAP) + BOX, ROW * tall
-    return (
-        f'<svg class="graph" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="graph of the cell"><g class="edges">{"".join(edges)}</g>{"".join(boxes)}</svg>'
-    )
+            for c in range(column[s] + 1, column[i]):
+                columns[c].append((s, i))
+    tall = max(map(len, columns))
+    row: dict[tuple[int, int, int], float] = {}
+    for c, seats in enumerate(columns):
+        seats.sort(key=lambda seat: _height(seat, c, reads, column, row))
+        for r, seat in enumerate(seats):
+            row[c, *seat] = ROW * (r + 0.5 + (tall - len(seats)) / 2)
+    at = {i: (1.0 + c * (BOX + GAP), row[c, i, i]) for i, c in column.items()}
+    ways = [
+        [at[s], *((1.0 + c * (BOX + GAP), row[c, s, i]) for c in range(column[s] + 1, column[i])), at[i]]
+        for i, sources in reads.items()
+        for s in sources
+    ]
+    return at, ways, len(columns)
+
+
+def _height(
+    seat: tuple[int, int],
+    c: int,
+    reads: Mapping[int, Sequence[int]],
+    column: Mapping[int, int],
+    row: Mapping[tuple[int, int, int], float],
+) -> float:
+    """The mean height of what a seat is fed by, in the column before."""
+    i = seat[1]
+    sources = reads.get(i, ()) if seat[0] == i else [seat[0]]
+    rows = [row.get((c - 1, s, i), row.get((column[s], s, s), 0.0)) for s in sources]
+    return sum(rows) / len(rows) if rows else 0.0
+
+
+def _edge(way: Sequence[Place]) -> str:
+    """A curve from box to box, straight where it passes a column."""
+    path = f"M{way[0][0] + BOX:g} {way[0][1]:g}"
+    for (x0, y0), (x1, y1) in pairwise(way):
+        bend = x0 + BOX + GAP / 2
+        path += f"C{bend:g} {y0:g} {bend:g} {y1:g} {x1:g} {y1:g}"
+        path += f"H{x1 + BOX:g}" if (x1, y1) != way[-1] else ""
+    return f'<path d="{path}"/>'
 
 
 def _live(layers: Sequence[Layer]) -> dict[int, list[int]]:

@@ -45,14 +45,6 @@ from .words import (
 
 REPORT = "report.html"
 TEMPLATES = Path(__file__).parent / "templates"
-ROLES = {
-    "chosen": "found by the search",
-    "random": "control: random, as many MACs",
-    "largest": "control: the largest that fits",
-    "mobilenet": "control: MobileNetV2 at the budget",
-    "baseline": "control: your own network",
-    "timm": "control: pretrained",
-}
 LEGEND = {
     "chosen": "chosen",
     "front": "on the front",
@@ -121,7 +113,7 @@ def page(run: Record) -> dict[str, Any]:
         "place": run.path.resolve().name,
         "status": status(run),
         "finished": not left,
-        "to_come": listed([STEPS[s] for s in left]),
+        "to_come": listed([STEPS[s] for s in left[1:]]),
         "headline": headline(run),
         "statements": list(run.trust.get("statements", ())),
         "front": front,
@@ -129,7 +121,7 @@ def page(run: Record) -> dict[str, Any]:
         "trials": _trials_told(run, front.left_out if front else 0),
         "data_json": _json({**front.data, "pieces": atlas.pieces} if front else {}),
         "table_head": head,
-        "table_rows": [(m, ROLES.get(m.role, m.role), _links(m), cells) for m, cells in rows],
+        "table_rows": [(m, what_it_is(m), _links(m), cells) for m, cells in rows],
         "comparison": _comparison(run),
         "drawings": [(m, _card(m), atlas.html(codes)) for m, codes in drawings],
         "trust": _trust(run),
@@ -173,12 +165,24 @@ def model_table(run: Record) -> tuple[list[str], list[tuple[Model, list[str]]]]:
         f"supernet's {short(score)}" if run.curves else metric_name(score): [
             show(score, m.score.get(score)) for m in run.models
         ],
-        "inherited, validation": [percent(m.inherited.get("valid/accuracy")) for m in run.models],
-        "trained, validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
+        "validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
+        "test, supernet's weights": [percent(m.inherited.get("test/accuracy")) for m in run.models],
         "test": [percent(m.test.get("test/accuracy")) for m in run.models],
     }
     known = {head: cells for head, cells in columns.items() if any(c != UNKNOWN for c in cells)}
     return list(known), [(m, [cells[i] for cells in known.values()]) for i, m in enumerate(run.models)]
+
+
+def what_it_is(m: Model) -> str:
+    """A few words under a model's name."""
+    if m.failed:
+        return f"training failed: {m.failed}"
+    told = {
+        "random": f"random, as many MACs as {m.against}" if m.against else "random",
+        "largest": "the largest within the limits",
+        "mobilenet": "MobileNetV2 at the budget",
+    }
+    return told.get(m.role, m.label or m.role)
 
 
 def _links(model: Model) -> list[Fact]:
@@ -194,8 +198,8 @@ def _card(model: Model) -> str:
     """A line under a drawing's name."""
     facts = [f"{show('cost/macs', model.macs)} MACs", f"{show('cost/params', model.params)} parameters"]
     facts += [show("latency/ms", model.latency)] if model.latency is not None else []
-    tested = model.test.get("test/accuracy")
-    return ", ".join(facts + ([f"{percent(tested)} on test images"] if tested is not None else []))
+    facts += [f"{percent(model.accuracy)} on test images"] if model.accuracy is not None else []
+    return ", ".join(facts)
 
 
 def _trials_told(run: Record, left_out: int) -> str:
@@ -229,7 +233,7 @@ def _comparison(run: Record) -> str:
 def _trust(run: Record) -> str:
     """The supernet's score against accuracy after training."""
     tau = run.trust.get("tau") or {}
-    score, truth = tau.get("score", SCORES[0]), tau.get("truth", SCORES[1])
+    score, truth = tau.get("score", SCORES[0]), SCORES[1]
     dots = [
         plots.Dot(
             m.score[score],
@@ -260,7 +264,8 @@ def _curves(run: Record) -> Iterator[tuple[str, str]]:
     rest = [c for c in run.curves if c.name != "supernet"]
     if own:
         svg = plots.lines([_line(own[0], "first")], "step", "training loss", "training loss of the supernet")
-        yield f"The supernet: {own[0].steps[-1]:,} steps, loss {own[0].losses[-1]:.4g} at the end.", svg
+        so_far = " so far" if "train" in missing(run) else ""
+        yield f"The supernet: {own[0].steps[-1]:,} steps{so_far}, loss {own[0].losses[-1]:.4g}.", svg
     if rest:
         series = [_line(c, "first" if (m := run.model(c.name)) and m.chosen else "second") for c in rest]
         svg = plots.lines(series[::-1], "step", "training loss", "training loss of the networks")
@@ -348,12 +353,14 @@ def _classes(run: Record) -> list[str]:
     return [str(c) for c in d.get("classes", ())] if isinstance(d, Mapping) else []
 
 
-def _times(run: Record) -> list[tuple[str, str, float]]:
-    """(step, time, share of the longest)."""
+def _times(run: Record) -> list[tuple[str, str, str, float]]:
+    """(step, time, time that was planned, share of the longest)."""
     longest = max(run.seconds.values(), default=0) or 1
     order = [*STEPS, *run.seconds]
     ordered = sorted(run.seconds.items(), key=lambda item: order.index(item[0]))
-    return [(name, duration(s), round(100 * s / longest, 1)) for name, s in ordered]
+    planned = run.settings.get("plan", {}).get("seconds", {})
+    told = {k: f"planned {duration(s)}" for k, s in planned.items() if s}
+    return [(name, duration(s), told.get(name, ""), round(100 * s / longest, 1)) for name, s in ordered]
 
 
 def _facts(run: Record) -> list[Fact]:
@@ -367,11 +374,17 @@ def _facts(run: Record) -> list[Fact]:
         ("space", str(space.get("text", space.get("name", ""))) if isinstance(space, Mapping) else str(space)),
         ("fingerprint of the space", str(space.get("fingerprint", "")) if isinstance(space, Mapping) else ""),
         ("searcher", str(searcher.get("name", ""))),
+        ("recipe of the supernet", _titled(s.get("recipe"))),
+        ("recipe of the networks", _titled(s.get("retrain_recipe"))),
         ("threads", str(s.get("threads", ""))),
         ("workers", str(s.get("workers", ""))),
         *((f"{name} version", str(v)) for name, v in versions.items()),
     ]
     return [(k, v) for k, v in facts if v]
+
+
+def _titled(recipe: Any) -> str:
+    return str(recipe.get("title", "")) if isinstance(recipe, Mapping) else ""
 
 
 def flat(table: Any, prefix: str = "") -> Iterator[Fact]:

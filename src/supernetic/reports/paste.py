@@ -10,15 +10,15 @@ from .. import __version__
 from .read import Record
 
 POSITIONAL = {"search": ("data",), "train": ("space", "data")}
-OPTIONS = {"objectives": "objective"}  # keywords whose option has another name
+OPTIONS = {"objectives": "objective", "baselines": "baseline"}  # keywords whose option has another name
 TITLE = "supernetic: weight-sharing neural architecture search with exact budgets and honest rankings"
 AUTHORS, YEAR, LICENCE = "The supernetic authors", "2026", "Apache-2.0"
 
 
 def command(run: Record) -> str:
-    """The command line again, from the arguments as they were given; nothing if the run does not say."""
+    """The command line again, from the arguments as they were given; nothing where the run, or text, cannot say."""
     asked = run.settings.get("asked")
-    if not isinstance(asked, Mapping) or not run.job:
+    if not isinstance(asked, Mapping) or not run.job or any(str(v).startswith("object ") for v in asked.values()):
         return ""
     first = [name for name in POSITIONAL.get(run.job, ()) if name in asked]
     words = ["supernetic", run.job, *(str(asked[name]) for name in first)]

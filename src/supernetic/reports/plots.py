@@ -52,7 +52,8 @@ def axis(
     low, high = low - pad * spread, high + pad * spread
     if low == high:
         low, high = low - spread / 2, high + spread / 2
-    return Axis(label, low, high, ticks(low, high, n), show or plain, turned)
+    at = ticks(low, high, n)
+    return Axis(label, low, high, at, show or _alike(at), turned)
 
 
 def ticks(low: float, high: float, n: int = 5) -> tuple[float, ...]:
@@ -62,6 +63,16 @@ def ticks(low: float, high: float, n: int = 5) -> tuple[float, ...]:
     step = min((m * power for m in (1, 2, 5, 10)), key=lambda s: abs(log10(s / raw)))
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     return tuple(round(i * step, 12) for i in range(first, last + 1))
+
+
+def _alike(at: Sequence[float]) -> Show:
+    """Ticks below 1,000 with as many decimals as the finest of them needs."""
+    digits = max((len(f"{v:.6g}".partition(".")[2]) for v in at if "e" not in f"{v:.6g}"), default=0)
+
+    def shown(value: float) -> str:
+        return plain(value) if abs(value) >= 1000 else f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+    return shown
 
 
 def plain(value: float) -> str:

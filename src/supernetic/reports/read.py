@@ -54,6 +54,7 @@ class Model:
     name: str
     role: str
     label: str = ""
+    against: str = ""  # the chosen one that a control is compared with
     key: str = ""
     arch: Arch | None = None
     macs: int | None = None
@@ -61,8 +62,10 @@ class Model:
     latency: float | None = None  # milliseconds
     score: Mapping[str, float] = field(default_factory=dict)  # by the supernet
     trained: Mapping[str, float] = field(default_factory=dict)
-    inherited: Mapping[str, float] = field(default_factory=dict)
+    inherited: Mapping[str, float] = field(default_factory=dict)  # with the supernet's own weights
     test: Mapping[str, float] = field(default_factory=dict)
+    hands_over: str = ""  # which weights a chosen one has: trained, inherited
+    failed: str = ""  # why its training did
     fold: Mapping[str, Any] | None = None
     blueprint: Blueprint | None = None
     files: tuple[str, ...] = ()  # that exist under models/NAME
@@ -71,6 +74,12 @@ class Model:
     def chosen(self) -> bool:
         """Whether the search found it; the others are controls."""
         return self.role == "chosen"
+
+    @property
+    def accuracy(self) -> float | None:
+        """On test images, with the weights that are handed over."""
+        own = self.inherited if self.hands_over == "inherited" else {}
+        return own.get("test/accuracy", self.test.get("test/accuracy"))
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,7 @@ class Record:
     sampled: tuple[Trial, ...]  # those among them that count
     models: tuple[Model, ...]
     curves: tuple[Curve, ...]  # the supernet's first
+    trained: int  # networks whose training is finished
     seconds: Mapping[str, float]  # wall time of each step
     splits: Mapping[str, int]
 
@@ -130,7 +140,7 @@ class Record:
     def blueprint(self, arch: Arch) -> Blueprint | None:
         """The network of an architecture, where the space is known."""
         try:
-            return self.space.blueprint(self.space.check(arch)) if self.space else None
+            return self.space.blueprint(self.space.check(arch)) if self.space is not None else None
         except InputError:
             return None
 
@@ -193,6 +203,7 @@ def read_run(path: str | Path, space: Space | None = None) -> Record:
         sampled=tuple(kept[: sum(t.get("status", "ok") == "ok" for t in trials[:first])]),
         models=models,
         curves=tuple(_curves(path, models)),
+        trained=len(list(path.glob("networks/*/result.json"))),
         seconds=_seconds(path),
         splits={name: len(rows) for name, rows in splits.items()},
     )
@@ -250,6 +261,7 @@ def _models(path: Path, search: Mapping[str, Any], space: Space | None) -> Itera
             name=r["name"],
             role=r.get("role", ""),
             label=r.get("label") or "",
+            against=r.get("against") or "",
             key=r.get("key") or "",
             arch=arch,
             macs=_first(r.get("macs"), metrics.get("cost/macs")),
@@ -259,8 +271,10 @@ def _models(path: Path, search: Mapping[str, Any], space: Space | None) -> Itera
             trained=_numbers(r.get("trained")),
             inherited=_numbers(r.get("inherited")),
             test=_numbers(r.get("test")),
+            hands_over=r.get("weights") or "",
+            failed=r.get("failed") or "",
             fold=r.get("fold"),
-            blueprint=_blueprint(card, r, arch, space),
+            blueprint=_blueprint(card, path / "networks" / str(r.get("key")), arch, space),
             files=tuple(name for name in FILES if (directory / name).exists()),
         )
 
@@ -280,11 +294,10 @@ def _latency(record: Mapping[str, Any], metrics: Mapping[str, float], card: Mapp
     return None if found is None else float(found)
 
 
-def _blueprint(
-    card: Mapping[str, Any], record: Mapping[str, Any], arch: Arch | None, space: Space | None
-) -> Blueprint | None:
-    """From the model's own file, else from the space."""
-    layers = card.get("blueprint") or record.get("blueprint")
+def _blueprint(card: Mapping[str, Any], training: Path, arch: Arch | None, space: Space | None) -> Blueprint | None:
+    """From the model's own file, else from its training, else from the space."""
+    there = read_settings(training) if (training / SETTINGS).exists() else {}
+    layers = card.get("blueprint") or there.get("blueprint")
     try:
         if layers:
             return Blueprint.from_json(layers)
@@ -298,11 +311,12 @@ def _curves(path: Path, models: Sequence[Model]) -> Iterator[Curve]:
     own = _curve("supernet", read_records(path / "metrics.jsonl"))
     if own.steps:
         yield own
-    for m in models:
-        if m.key:
-            curve = _curve(m.name, read_records(path / "networks" / m.key / "metrics.jsonl"))
-            if curve.steps:
-                yield curve
+    keys = [m.key for m in models if m.key] or sorted(p.parent.name for p in path.glob("networks/*/metrics.jsonl"))
+    names = {m.key: m.name for m in models}
+    for key in keys:
+        curve = _curve(names.get(key, f"network {key[:6]}"), read_records(path / "networks" / key / "metrics.jsonl"))
+        if curve.steps:
+            yield curve
 
 
 def _curve(name: str, records: Sequence[Mapping[str, Any]]) -> Curve:

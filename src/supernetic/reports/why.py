@@ -31,8 +31,8 @@ def _itself(m: Model, run: Record) -> str:
     facts += [f"{show('latency/ms', m.latency)}"] if m.latency is not None else []
     facts += [f"{metric_name(k)} {show(k, v)} by the supernet" for k, v in m.score.items() if run.curves]
     facts += [f"{metric_name(k)} {show(k, v)}" for k, v in m.score.items() if not run.curves]
-    for record, told in ((m.trained, "after training"), (m.test, "")):
-        facts += [f"{metric_name(k)} {show(k, v)} {told}".rstrip() for k, v in record.items() if "accuracy" in k]
+    facts += [f"{metric_name(k)} {show(k, v)} after training" for k, v in m.trained.items() if "accuracy" in k]
+    facts += [f"test accuracy {percent(m.accuracy)}"] if m.accuracy is not None else []
     return f"{m.name}: " + ", ".join(facts)
 
 
@@ -85,9 +85,9 @@ def _turned(c: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _within(m: Model, run: Record) -> Iterator[str]:
     """The other chosen models, by test accuracy."""
-    mine = m.test.get("test/accuracy")
+    mine = m.accuracy
     for other in run.chosen:
-        theirs = other.test.get("test/accuracy")
+        theirs = other.accuracy
         if m.chosen and other.name != m.name and mine is not None and theirs is not None:
             dear = other.macs / m.macs if other.macs and m.macs else None
             price = f" at {dear:.2f} times the MACs" if dear else ""

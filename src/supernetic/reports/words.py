@@ -40,8 +40,8 @@ NAMES = {
 
 
 def metric_name(name: str) -> str:
-    """A metric's name for people."""
-    return NAMES.get(name, name.rpartition("/")[2].replace("_", " "))
+    """A metric's name for people; a column of a table keeps the name that it has there."""
+    return NAMES.get(name) or (name.removeprefix("table/") if "table/" in name else name.replace("_", " "))
 
 
 def short(name: str) -> str:
@@ -126,15 +126,11 @@ def missing(run: Record) -> list[str]:
         "plan": "plan" in run.settings,
         "train": (run.path / "supernet.safetensors").exists() or bool(run.trials),
         "search": (run.path / "search.json").exists(),
-        "compare": bool(run.chosen) and all(m.trained or m.inherited for m in run.models) and _listed(run),
-        "test": bool(run.trust) or any(m.test for m in run.models),
-        "export": bool(run.chosen) and all("model.json" in m.files for m in run.chosen),
+        "compare": (run.path / "networks.json").exists(),
+        "test": bool(run.trust),
+        "export": bool(run.chosen) and all("model.json" in m.files or m.failed for m in run.chosen),
     }
     return [step for step in STEPS if not done[step]]
-
-
-def _listed(run: Record) -> bool:
-    return (run.path / "networks.json").exists()
 
 
 def status(run: Record) -> str:
@@ -147,21 +143,16 @@ def status(run: Record) -> str:
         return f"training the supernet, step {run.curves[0].steps[-1]:,}" + (f" of {steps:,}" if steps else "")
     if left[0] == "search" and run.trials:
         return f"searching, {sum(run.statuses.values()):,} architectures scored"
-    if left[0] == "compare" and _listed(run):
-        trained = sum(bool(m.trained or m.inherited) for m in run.models)
-        return f"training networks, {trained} of {len(run.models)} done"
+    if left[0] == "compare":
+        planned = run.settings.get("plan", {}).get("networks")
+        return f"training networks, {run.trained}{f' of {planned}' if planned else ''} done"
     return f"next is {STEPS[left[0]]}"
 
 
 def total_steps(settings: Mapping[str, Any]) -> int | None:
     """Steps of the supernet's training, where the settings say so."""
-    plan = settings.get("plan", {})
-    places = (settings.get("steps"), plan.get("supernet_steps"), plan.get("steps"), plan.get("train"))
-    for place in places:
-        value = place.get("steps") if isinstance(place, Mapping) else place
-        if isinstance(value, int):
-            return value
-    return None
+    found = settings.get("steps") or settings.get("plan", {}).get("supernet_steps")
+    return int(found) if found else None
 
 
 # --- the headline -----------------------------------------------------------------------------------------------------
@@ -210,9 +201,9 @@ def _models(run: Record) -> str:
         return _progress(run)
     within = f" within {limits}" if (limits := budgets(run)) else ""
     head = f"{capital(number(len(run.chosen)))} {'model' if len(run.chosen) == 1 else 'models'}{within}"
-    tested = [m for m in run.chosen if "test/accuracy" in m.test]
+    tested = [m for m in run.chosen if m.accuracy is not None]
     if tested:
-        each = listed([f"{m.name} reaches {percent(m.test['test/accuracy'])}{_at(m)}" for m in tested])
+        each = listed([f"{m.name} reaches {percent(m.accuracy)}{_at(m)}" for m in tested])
         return f"{head}: on test images {each}."
     name = run.score.name
     each = listed([f"{m.name} has {show(name, m.score[name])}{_at(m)}" for m in run.chosen if name in m.score])
@@ -242,11 +233,12 @@ def _progress(run: Record) -> str:
 def _trust(tau: Mapping[str, Any] | None) -> str:
     if not tau or tau.get("value") is None:
         return ""
-    if not tau.get("shown"):
-        verdict = "that the supernet ranks networks is not shown, n is too small"
-    else:
-        verdict = f"better scores go with {'better' if tau['value'] > 0 else 'worse'} networks"
-    return f"{tau_told(tau)} between the supernet's score and accuracy after training: {verdict}."
+    said = "that the supernet ranks networks is not shown, n is too small"
+    if tau.get("shown"):
+        said = "better scores go with better networks"
+    elif tau.get("high") is not None and tau["high"] < 0:
+        said = "better scores go with worse networks, the ranking must not be trusted"
+    return f"{tau_told(tau)} between the supernet's score and accuracy after training: {said}."
 
 
 def tau_told(tau: Mapping[str, Any]) -> str:
@@ -276,7 +268,8 @@ def _controls(comparisons: Sequence[Mapping[str, Any]] | None) -> str:
 def _table(table: Mapping[str, Any] | None) -> str:
     if not table:
         return ""
-    best = f"; the best has {table['best']:.2f}" if table.get("best") is not None else ""
-    value = f", {table['value']:.2f}" if table.get("value") is not None else ""
-    column = f" ({table['column']}{value}{best})" if table.get("column") else ""
-    return f"In the benchmark table the best of them ranks {table['rank']:,} of {table['of']:,}{column}."
+    model = f"{table['model']} is" if table.get("model") else "the best of them is"
+    values = [f"{table['value']:.2f}"] if table.get("value") is not None else []
+    values += [f"the best has {table['best']:.2f}"] if table.get("best") is not None else []
+    told = f" ({', '.join(values)})" if values else ""
+    return f"In the benchmark's table, by {table['column']}, {model} number {table['rank']:,} of {table['of']:,}{told}."
