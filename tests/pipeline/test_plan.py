@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -114,7 +115,7 @@ def test_no_more_evaluations_than_there_are_networks(room: int) -> None:
     for minutes in (None, 60):
         plan = planned(minutes, room=room)
         assert plan.evaluations <= max(room, 2)
-        assert plan.evaluations >= min(room, 1000) * 0.6 or minutes
+        assert plan.evaluations >= min(room, 1000) * 0.8 or minutes
         NSGA2(population=plan.population, generations=plan.generations)
     saved = planned(60, room=12).seconds
     assert saved["search"] < 6
@@ -127,6 +128,24 @@ def test_nothing_is_retrained() -> None:
     assert plan.seconds["compare"] == 0
     assert plan.supernet_steps > planned(10).supernet_steps
     assert not any("networks for" in line for line in plan.lines())
+
+
+def test_what_was_asked_for_is_taken_and_the_rest_fitted_around_it() -> None:
+    asked = {"train": 37, "search": None, "compare": None}
+    free, plan = planned(30), planned(30, asked=asked)
+    assert plan.supernet_steps == 37
+    assert plan.network_steps > free.network_steps
+    assert sum(plan.seconds.values()) == pytest.approx(sum(free.seconds.values()), rel=0.02)
+    own = planned(None, asked={"compare": 9, "search": 20})
+    assert (own.supernet_steps, own.network_steps, own.evaluations) == (1000, 9, 20)
+    with pytest.raises(InputError, match=r"too short for 10000 steps of the supernet, .* it takes about 89.5"):
+        planned(30, asked={"train": 10_000})
+
+
+def test_measuring_takes_its_part_of_the_time() -> None:
+    slow = dataclasses.replace(SPEED, measuring=60.0)
+    assert planned(10, slow) == planned(10, spent=60.0)
+    assert planned(10, slow).supernet_steps < planned(10).supernet_steps
 
 
 def test_workers_share_the_trainings() -> None:
@@ -183,6 +202,7 @@ def test_measuring_changes_nothing() -> None:
     assert 0 < speed.network_step < 1
     assert 0 < speed.largest_step < 1
     assert 0 < speed.supernet_step < 1
+    assert speed.measuring > 0.2
     assert torch.equal(torch.rand(3), expected)
     assert torch.get_num_threads() == threads
     assert supernet.training

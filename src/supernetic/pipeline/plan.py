@@ -64,6 +64,7 @@ class Speed:
     network_step: float  # of a typical network while all workers are at work
     largest_step: float  # of the largest
     start: float = 0.0  # until a worker is at work
+    measuring: float = 0.0  # that all this took
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Plan(Told):
     network_steps: int  # of each
     workers: int
     models: int  # that are exported
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)  # empty if nothing was measured
 
     @property
     def evaluations(self) -> int:
@@ -104,6 +105,8 @@ class Plan(Told):
         }
         if not self.networks:
             del texts[COMPARE]
+        if not self.seconds:
+            return list(texts.values())
         told = [f"{text}, about {duration(self.seconds[k])}" for k, text in texts.items()]
         return [*told, f"in all about {duration(sum(self.seconds.values()))}"]
 
@@ -129,26 +132,30 @@ def make_plan(
     workers: int,
     room: int | None = None,
     spent: float = 0.0,
+    asked: Mapping[str, int | None] | None = None,
 ) -> Plan:
-    """Fit a search into `minutes`, of which `spent` seconds are over; without them, as long as the recipes say.
+    """Fit a search into `minutes`, of which `spent` seconds were over before measuring; without, as the recipes say.
 
     `supernet_steps` and `network_steps` are the recipes' own lengths, `networks` how many are trained to the end (the
-    largest among them), `room` how many different networks keep the budget, where that is known.
+    largest among them), `room` how many different networks keep the budget, where that is known. Numbers of steps or
+    evaluations that were `asked` for, by part (`train`, `search`, `compare`), are taken; the rest is fitted around.
     """
     most = min(POPULATION * (FIRST + GENERATIONS), room or POPULATION * (FIRST + GENERATIONS))
     fixed = models * EXPORTING + REPORTING + (speed.start if networks else 0.0)
     pace = {TRAIN: speed.supernet_step, SEARCH: speed.evaluation, COMPARE: _span(speed, networks, workers)}
+    given = {k: n for k, n in (asked or {}).items() if n is not None}
     if minutes is None:
-        steps = {TRAIN: supernet_steps, SEARCH: most, COMPARE: network_steps}
+        steps = {TRAIN: supernet_steps, SEARCH: most, COMPARE: network_steps} | given
     else:
         if not minutes > 0:
             raise InputError(f"--minutes must be more than 0, got {minutes:g}")
-        least = {**LEAST, SEARCH: min(LEAST[SEARCH], most)}
-        limits = {TRAIN: MOST * supernet_steps, SEARCH: most, COMPARE: MOST * network_steps}
-        left = MARGIN * 60 * minutes - spent - fixed
+        least = LEAST | {SEARCH: min(LEAST[SEARCH], most)} | given
+        limits = {TRAIN: MOST * supernet_steps, SEARCH: most, COMPARE: MOST * network_steps} | given
+        fixed += spent + speed.measuring
+        left = MARGIN * 60 * minutes - fixed
         needed = sum(least[k] * pace[k] for k in pace)
         if left < needed:
-            enough = ceil((needed + fixed + spent) / MARGIN / 60 * 2) / 2
+            enough = ceil((needed + fixed) / MARGIN / 60 * 2) / 2
             raise InputError(
                 f"--minutes {minutes:g} is too short for {least[TRAIN]} steps of the supernet, {least[SEARCH]} "
                 f"evaluations and {networks} trainings of {least[COMPARE]} steps: it takes about {enough:g}"
@@ -202,8 +209,9 @@ def _fitted(
 
 def _generations(evaluations: int) -> tuple[int, int]:
     """Population and generations of a search of at most so many evaluations, in the proportions of the default."""
-    wanted = sqrt(evaluations * POPULATION / (FIRST + GENERATIONS))
-    population = max(1, min(POPULATION, round(wanted), evaluations // FIRST))
+    wanted = min(sqrt(evaluations * POPULATION / (FIRST + GENERATIONS)), evaluations / (FIRST + 1))
+    near = range(max(1, ceil(0.7 * wanted)), max(1, min(POPULATION, int(1.2 * wanted))) + 1)
+    population = max(near, key=lambda p: (evaluations // p * p, p), default=1)
     return population, max(0, evaluations // population - FIRST)
 
 
@@ -253,8 +261,7 @@ def measure(
     from ..datasets.batches import Batches
     from ..training.loop import fit
 
-    space = supernet.space
-    before = torch.get_num_threads()
+    space, before, first = supernet.space, torch.get_num_threads(), perf_counter()
     with torch.random.fork_rng(devices=[]):
         try:
             torch.set_num_threads(threads)
@@ -271,7 +278,7 @@ def measure(
         found = spread(_networks, [(pair, retrain, seconds / 2)] * workers, workers)
         start = perf_counter() - begin - max(spent for _, spent in found)
     paces = np.mean([pace for pace, _ in found], axis=0)
-    return Speed(step, evaluation, float(paces[0]), float(paces[1]), max(0.0, start))
+    return Speed(step, evaluation, float(paces[0]), float(paces[1]), max(0.0, start), perf_counter() - first)
 
 
 def _endless(recipe: Recipe) -> Recipe:
