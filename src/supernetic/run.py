@@ -39,7 +39,7 @@ class Run:
 
     path: Path
     settings: Mapping[str, Any]
-    _lock: int  # file descriptor
+    lock: int  # file descriptor; others that share it hold the run too
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +49,7 @@ class Run:
 
     def close(self) -> None:
         """Release the lock."""
-        os.close(self._lock)
+        os.close(self.lock)
 
     def read(self, name: str) -> list[dict[str, Any]]:
         """The records of a `.jsonl` file, from oldest to newest; none if there is no such file."""

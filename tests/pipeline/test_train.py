@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ import torch
 
 from supernetic import catalog
 from supernetic.datasets import load
-from supernetic.errors import InputError, RunError, UnknownNameError
+from supernetic.errors import InputError, RunError, SupernetError, UnknownNameError
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.pipeline.train import TrainResult, fit_space, load_supernet, train
-from supernetic.run import read_settings
+from supernetic.run import open_run, read_records, read_settings
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
 from supernetic.training.loop import Progress
@@ -56,7 +57,7 @@ def watch(steps):
         if p.step == int(sys.argv[1]):
             os.kill(os.getpid(), signal.SIGKILL)
 
-train({space!r}, recipe={recipe!r}, out={out!r}, limit=300, progress=watch)
+train({space!r}, recipe={recipe!r}, out={out!r}, limit=300, progress=watch, processes={processes})
 """
 
 
@@ -105,21 +106,64 @@ def test_a_recipe_brings_its_sampler_unless_one_is_given(tmp_path: Path) -> None
     assert small(recipe=file, steps=9, dry_run=True).steps == 9
 
 
+def kill_training(at: int, recipe: Path, out: Path, processes: int = 1) -> None:
+    code = KILLED.format(space=TINY, recipe=str(recipe), out=str(out), processes=processes)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code, str(at)], capture_output=True, env=environment, check=False)
+    assert done.returncode == -9, done.stderr.decode()
+
+
 @pytest.mark.parametrize("kill_at", [1, 7, 19])
 def test_killed_at_any_step_and_resumed_the_weights_are_the_same_bytes(kill_at: int, tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(RECIPE)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     train(TINY, recipe=recipe, out=whole, limit=300)
-    code = KILLED.format(space=TINY, recipe=str(recipe), out=str(killed))
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", code, str(kill_at)], capture_output=True, env=environment, check=False)
-    assert done.returncode == -9, done.stderr.decode()
+    kill_training(kill_at, recipe, killed)
     with pytest.raises(RunError, match="not finished"):
         load_supernet(killed)
     train(TINY, recipe=recipe, out=killed, limit=300)
     for name in ("supernet.safetensors", "metrics.jsonl", "splits.json"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
+
+
+def test_two_processes_train_together_and_resume_to_the_same_bytes(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(RECIPE + 'warmup = "20 steps"\n')  # a low rate, at which roundings and BN decide little
+    places = alone, whole, killed = [tmp_path / name for name in ("alone", "whole", "killed")]
+    for n, out in ((1, alone), (2, whole)):
+        train(TINY, recipe=recipe, limit=300, processes=n, out=out)
+    kill_training(9, recipe, killed, processes=2)
+    assert not (killed / "supernet.safetensors").exists()
+    until_unlocked(killed)
+    train(TINY, recipe=recipe, limit=300, processes=2, out=killed)
+    for name in ("supernet.safetensors", "metrics.jsonl", "splits.json"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
+    assert [read_settings(p).get("processes") for p in places] == [None, 2, 2]
+    losses = [[r["loss"] for r in read_records(p / "metrics.jsonl")] for p in places]
+    assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.05)  # BN sees half a batch
+
+
+def until_unlocked(run: Path) -> None:
+    """Processes end a moment after the one that started them."""
+    settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
+    for _ in range(600):
+        try:
+            open_run(run, settings).close()
+        except RunError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError(f"{run} is still in use")
+
+
+def test_a_failure_in_several_processes_is_the_same_error(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('length = "9 steps"\nbatch_size = 8\nlr = 1e30\n')
+    with pytest.raises(SupernetError, match=r"^training diverged: the loss of step"):
+        small(recipe=recipe, steps=None, processes=2, out=tmp_path / "run")
+    with pytest.raises(InputError, match="a batch must divide over 3 processes, got 8 images"):
+        small(recipe=recipe, processes=3, dry_run=True)
 
 
 def test_snapshots_are_kept_and_can_be_loaded(tmp_path: Path) -> None:
@@ -258,6 +302,7 @@ def test_the_record_holds_what_is_needed(tmp_path: Path) -> None:
     ("settings", "kind", "message"),
     [
         ({"steps": 0}, InputError, "steps must be at least 1, got 0"),
+        ({"processes": 0}, InputError, "processes must be at least 1, got 0"),
         ({"limit": 0}, InputError, "limit must be at least 1, got 0"),
         ({"sampler": "uniformly"}, UnknownNameError, "did you mean 'uniform'"),
         ({"device": "tpu"}, UnknownNameError, "unknown device 'tpu'"),

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from supernetic.samplers.sandwich import Sandwich
-from supernetic.samplers.step import Draw
+from supernetic.samplers.step import Draw, Sampler
+from supernetic.samplers.strict_fair import StrictFair
 from supernetic.spaces.macro import Macro
 from supernetic.supernets.supernet import Supernet
 from supernetic.training.checkpoint import read
@@ -51,6 +52,11 @@ def train(sampler, **settings):
 net, steps = train(Sandwich(2), length="1 step")
 (p,) = steps
 write(place / f"sandwich{rank}", dict(net.state_dict()), {"step": repr(p.loss)})
+
+# Each option on one of three paths: most gradients exist before the last path, which brings them together.
+net, steps = train(StrictFair(), length="1 step")
+(p,) = steps
+write(place / f"strict_fair{rank}", dict(net.state_dict()), {"step": repr(p.loss)})
 
 # What a process scores on its own half must not lead the processes to different paths.
 net, steps = train(Sandwich(1, Attentive(k=3, rows=200)), length="3 steps", clip_norm=1.0)
@@ -101,27 +107,30 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_gradients_are_those_of_the_half_batches(place: Path) -> None:
+@pytest.mark.parametrize(("name", "sampler"), [("sandwich", Sandwich(2)), ("strict_fair", StrictFair())])
+def test_gradients_are_those_of_the_half_batches(place: Path, name: str, sampler: Sampler) -> None:
     space = Macro(channels=4, side=8, head=8)
     net = Supernet(space, seed=0).train().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     generator = torch.Generator().manual_seed(0)
     x, labels = torch.randn(16, 3, 8, 8, generator=generator), torch.randint(0, 10, (16,), generator=generator)
     x = x.contiguous(memory_format=torch.channels_last)
-    paths = Sandwich(2)(space, Draw(np.random.default_rng([0, 0]))).paths
+    step = sampler(space, Draw(np.random.default_rng([0, 0])))
+    share = len(step.paths) if step.reduction == "mean" else 1
     total, mean = torch.zeros(()), torch.zeros(())
     for half in (slice(0, 8), slice(8, 16)):
         teacher: Tensor | None = None
-        for path in paths:
+        for path in step.paths:
             logits = net(x[half], path.arch)
-            loss = label_loss(logits, labels[half]) if teacher is None else teacher_loss(logits, teacher)
+            taught = path.target != "label" and teacher is not None
+            loss = teacher_loss(logits, teacher) if taught else label_loss(logits, labels[half])  # type: ignore[arg-type]
             teacher = logits if teacher is None else teacher
-            total, mean = total + loss / 2, mean + loss.detach() / 8
+            total, mean = total + loss / 2 / share, mean + loss.detach() / 2 / len(step.paths)
     total.backward()  # type: ignore[no-untyped-call]
     for rank in range(2):
-        got, notes = read(place / f"sandwich{rank}")
-        for name, p in net.named_parameters():
+        got, notes = read(place / f"{name}{rank}")
+        for parameter, p in net.named_parameters():
             grad = torch.zeros_like(p) if p.grad is None else p.grad
-            assert float((p.detach() - got[name] - grad).abs().max()) < 1e-6, name
+            assert float((p.detach() - got[parameter] - grad).abs().max()) < 1e-6, parameter
         assert float(notes["step"]) == pytest.approx(float(mean), abs=1e-6)
 
 

@@ -96,6 +96,7 @@ def train(
     threads: int | None = None,
     device: str = "auto",
     precision: str = "no",
+    processes: int = 1,
     snapshots: str | Sequence[str] = (),
     seed: int = 0,
     out: str | Path | None = None,
@@ -109,14 +110,16 @@ def train(
     at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `threads`
     are half the processors unless said: more of them wait for each other, badly so on a busy machine; they are
     recorded, since another number gives other roundings. `device` is `cpu`, `cuda` or `auto`, `precision` is `no`
-    (mixed), `fp16` or `bf16`. `snapshots` are steps, or shares of them such as `10%,50%`, whose weights are kept, for
-    `robustness` and for `load_supernet(run, step)`. `progress` wraps the steps, such as `training.show.bar`.
+    (mixed), `fp16` or `bf16`. Several `processes` share each batch: on a CPU with `threads` each, or one per GPU; a
+    script that asks for them needs `if __name__ == "__main__":`. `snapshots` are steps, or shares of them such as
+    `10%,50%`, whose weights are kept for `robustness` and for `load_supernet(run, step)`. `progress` wraps the steps,
+    such as `training.show.bar`.
     """
-    for name, value in (("steps", steps), ("limit", limit), ("threads", threads)):
+    for name, value in (("steps", steps), ("limit", limit), ("threads", threads), ("processes", processes)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
-    threads = threads or max(1, (os.cpu_count() or 1) // 2)
-    hardware = {"threads": threads, **_hardware(device, precision)}
+    threads = threads or max(1, (os.cpu_count() or 1) // 2 // processes)
+    hardware = {"threads": threads, **hardware_of(device, precision, processes)}
     job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed)
     if kept := snapshot_steps(snapshots, job.settings["steps"]):
         job = dataclasses.replace(job, settings={**job.settings, "snapshots": kept})
@@ -211,29 +214,53 @@ class TrainJob:
         """Of all randomness."""
         return int(self.settings["seed"])
 
+    def batches(self, size: int | None = None) -> Any:
+        """Training images, augmented, in batches of the recipe's size or another."""
+        recipe = dataclasses.replace(self.recipe, batch_size=size) if size else self.recipe
+        return _batches(self.dataset, recipe, self.seed)
+
     def fit(self, run: Run, progress: Watch | None) -> None:
         """Train, from where the run stands; the weights are put in place at the end."""
+        from ..training.checkpoint import read
+        from ..training.processes import Shared, together
+
+        processes = int(self.settings.get("processes", 1))
+        alone = processes == 1
+        task = self.settings, self.recipe, run.path, Shared(run.lock)
+        training = self.steps(run) if alone else together(_one_of_several, processes, *task)
+        for _ in progress(training) if progress else training:
+            pass
+        if not alone:
+            self.supernet.load_state_dict(read(run.path / WEIGHTS)[0])
+
+    def steps(self, run: Run | None) -> Iterator[Progress]:
+        """The steps themselves. Of several processes that take them together, one has the run."""
         import torch
 
         from ..training.checkpoint import write
         from ..training.devices import accelerator
         from ..training.loop import fit
 
-        torch.set_num_threads(int(self.settings["threads"]))
-        run.write(SPLITS, json.dumps(self.dataset.split_record()) + "\n")
-        steps = int(self.settings["steps"])
+        settings, recipe = self.settings, self.recipe
+        cpu, several = settings["device"] == "cpu", settings.get("processes", 1) > 1
+        there = accelerator(settings["precision"], cpu=cpu) if several or not cpu else None
+        torch.set_num_threads(int(settings["threads"]))  # after accelerate, which sets it too
+        if run:
+            run.write(SPLITS, json.dumps(self.dataset.split_record()) + "\n")
+        steps = int(settings["steps"])
         every = max(1, min(50, steps // WITH_RECORDS))
-        recipe, device = self.recipe, self.settings["device"]
-        training = fit(
-            self.supernet, _batches(self.dataset, recipe, self.seed, device), recipe.sampler, recipe, run,
+        batches = self.batches()
+        if there:
+            ours = {"device": there.device, "rank": there.process_index, "world": there.num_processes}
+            batches = dataclasses.replace(batches, **ours)
+        yield from fit(
+            self.supernet, batches, recipe.sampler, recipe, run,
             seed=self.seed, name=TASK, log_every=every, checkpoint_every=min(1000, max(every, steps // WITH_RECORDS)),
-            snapshots=self.settings.get("snapshots", ()),
-            accelerator=None if device == "cpu" else accelerator(self.settings["precision"]),
+            snapshots=settings.get("snapshots", ()), accelerator=there,
         )  # fmt: skip
-        for _ in progress(training) if progress else training:
-            pass
-        weights = {n: t.detach().cpu().contiguous() for n, t in self.supernet.state_dict().items()}
-        write(run.path / WEIGHTS, weights, {"step": steps})
+        if run:
+            weights = {n: t.detach().cpu().contiguous() for n, t in self.supernet.state_dict().items()}
+            write(run.path / WEIGHTS, weights, {"step": steps})
 
     def result(self, run: str | None, loss: float | None) -> TrainResult:
         """What was trained, or would be."""
@@ -260,6 +287,24 @@ class TrainJob:
         )
 
 
+def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: Any) -> Iterator[Progress]:
+    """What each of several processes does. All make the same untrained supernet; the first has the run."""
+    from ..datasets import load
+
+    os.environ["OMP_NUM_THREADS"] = str(settings["threads"])  # else accelerate takes all processors, and says so
+    space = space_of(path, settings)
+    supernet = _untrained(space, settings["stabiliser"], settings["seed"])
+    job = TrainJob(space, supernet, load(**settings["load"]), recipe, settings, ())
+    yield from job.steps(Run(path, settings, lock.descriptor) if os.environ["RANK"] == "0" else None)
+
+
+def _untrained(space: Space, stabiliser: str, seed: int) -> Supernet:
+    from ..supernets.supernet import Supernet
+
+    start = stabiliser.partition(":")[2] or "random"
+    return Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=start)
+
+
 def prepare_training(
     space: str | Space,
     data: str | Path,
@@ -273,7 +318,6 @@ def prepare_training(
 ) -> TrainJob:
     """Everything about a training, settled and checked; nothing is written."""
     from ..datasets import load
-    from ..supernets.supernet import Supernet
     from ..training.loop import plan_for
 
     source = str(Path(data).resolve()) if Path(data).exists() else str(data)
@@ -281,8 +325,7 @@ def prepare_training(
     dataset = load(**loading)
     made, notes = fit_space(space, dataset)
     made = _stabilised(made, stabiliser)
-    start = stabiliser.partition(":")[2] or "random"
-    supernet = Supernet(made, seed=seed, zero_residual=made.sharing == "elastic", stabiliser=start)
+    supernet = _untrained(made, stabiliser, seed)
     blueprint = supernet.space.blueprint(tuple(made.sample(np.random.default_rng(0), 1)[0].tolist()))
     if blueprint.classes < len(dataset.classes):
         raise InputError(f"{made.name} has {blueprint.classes} classes, {dataset.name} has {len(dataset.classes)}")
@@ -292,7 +335,8 @@ def prepare_training(
         dataset = load(**loading)
         notes.append(f"images are turned to {pixels}x{pixels}, {'gray' if loading['gray'] else 'colour'}")
     settled = _recipe(recipe, sampler, steps, made)
-    plan = plan_for(supernet, _batches(dataset, settled, seed), settled.sampler, settled)
+    batches = _batches(dataset, settled, seed, hardware.get("processes", 1))
+    plan = plan_for(supernet, batches, settled.sampler, settled)
     settings = {
         "job": "train",
         "seed": seed,
@@ -360,8 +404,8 @@ def _recipe(
     return dataclasses.replace(settled, sampler=chosen, length=length)
 
 
-def _hardware(device: str, precision: str) -> dict[str, str]:
-    """A device that this machine has, and a precision that it is good for."""
+def hardware_of(device: str, precision: str, processes: int) -> dict[str, Any]:
+    """A device that this machine has, a precision that it is good for, and no more processes than GPUs."""
     import torch
 
     if device not in DEVICES:
@@ -373,15 +417,18 @@ def _hardware(device: str, precision: str) -> dict[str, str]:
     found = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
     if found == "cpu" and precision != "no":  # many times slower there, and on some processors an illegal instruction
         raise InputError(f"mixed precision is for GPUs, got precision={precision!r} on a CPU")
-    return {"device": found, "precision": precision}
+    if found == "cuda" and processes > torch.cuda.device_count():
+        raise InputError(f"each process needs a GPU: there are {torch.cuda.device_count()}, got processes={processes}")
+    several = {"processes": processes} if processes > 1 else {}
+    return {"device": found, "precision": precision, **several}
 
 
-def _batches(dataset: Dataset, recipe: Recipe, seed: int, device: str = "cpu") -> Any:
+def _batches(dataset: Dataset, recipe: Recipe, seed: int, world: int = 1) -> Any:
     from ..datasets.augment import parse
     from ..datasets.batches import Batches
 
     augment = parse(recipe.augment) if recipe.augment else None
-    return Batches(dataset, "train", recipe.batch_size, seed, augment, device)
+    return Batches(dataset, "train", recipe.batch_size, seed, augment, world=world)
 
 
 def _space_record(asked: str | Space, space: Space) -> dict[str, Any]:

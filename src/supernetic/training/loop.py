@@ -97,7 +97,7 @@ def fit(
         loss, seen = worker.update(step)
         done, lr = step + 1, plan.lr(step)
         losses.append(loss)
-        images += seen
+        images += seen * worker.world
         last = done == plan.steps
         if run and (last or done % log_every == 0):
             run.append(METRICS, [{"task": name, "step": done, "loss": sum(losses) / len(losses), "lr": lr}])
@@ -144,7 +144,7 @@ class _Worker:
         recipe = plan.recipe
         self.model, self.batches, self.sampler, self.plan, self.recipe = model, batches, sampler, plan, recipe
         self.seed, self.accelerator = seed, accelerator
-        self.rank = accelerator.process_index if accelerator else 0
+        self.rank, self.world = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
         self.sides: tuple[str, ...] = getattr(model, "sides", ("",))
         self.noise = Noise(recipe.dropout, recipe.drop_connect)
         if accelerator:
