@@ -91,6 +91,13 @@ def test_what_is_saved_is_what_is_loaded(network: Network, card: Card, tmp_path:
     assert torch.allclose(loaded(images), network.eval()(images), atol=1e-6)
 
 
+def test_classes_with_odd_names_keep_their_lines(network: Network, card: Card, tmp_path: Path) -> None:
+    odd = replace(card, classes=("a\nb", "\udcff", "<b>", *card.classes[3:]))
+    save_model(tmp_path / "m", network, odd)
+    assert len((tmp_path / "m" / "labels.txt").read_text().splitlines()) == 10
+    assert read_card(tmp_path / "m").classes == odd.classes
+
+
 def test_loading_needs_no_supernet(network: Network, card: Card, tmp_path: Path) -> None:
     save_model(tmp_path / "m", network, card)
     code = (
@@ -239,3 +246,47 @@ def test_what_a_killed_save_left_is_no_hindrance(network: Network, card: Card, t
     save_model(tmp_path / "n", network, card)
     assert content(tmp_path / "n") == content(tmp_path / "m")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m", "n"]
+
+
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new(
+    network: Network, card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, new = tmp_path / "m", replace(card, task="Another.")
+    real_replace, real_rmtree = os.replace, shutil.rmtree
+    for moment in range(20):
+        shutil.rmtree(place, ignore_errors=True)
+        save_model(place, network, card)
+        left = moment
+
+        def last(what: Any) -> Any:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                nonlocal left
+                if left == 0:
+                    raise KeyboardInterrupt
+                left -= 1
+                return what(*args, **kwargs)
+
+            return call
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "replace", last(real_replace))
+            patched.setattr(os, "fsync", last(os.fsync))
+            patched.setattr(shutil, "rmtree", last(real_rmtree))
+            try:
+                save_model(place, network, new)
+            except KeyboardInterrupt:
+                pass
+            else:
+                break
+        if place.exists():
+            load_model(place)
+            assert read_card(place) in (card, new)
+        else:
+            with pytest.raises(RunError, match="interrupted") as caught:
+                load_model(place)
+            assert read_card(tmp_path / ".m.old") == card
+            assert str(tmp_path / ".m.old") in str(caught.value)
+        save_model(place, network, new)
+        assert read_card(place) == new
+        assert [p.name for p in tmp_path.iterdir()] == ["m"]
+    assert 8 < moment < 19, "all moments were tried"

@@ -11,12 +11,14 @@ import torch
 
 from supernetic import catalog
 from supernetic.datasets import load
+from supernetic.derivation.derive import derive
 from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters import model as model_directory
 from supernetic.exporters import onnx
 from supernetic.exporters.model import load_model, read_card
 from supernetic.nn.network import build
 from supernetic.pipeline.export import export, export_network, export_run, read_networks
+from supernetic.pipeline.train import load_supernet
 from supernetic.run import open_run, read_settings
 from supernetic.training.checkpoint import write
 
@@ -74,7 +76,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "test": {"test/accuracy": 39.0 + i},
             }
         )
-    (path / "networks" / "key1" / "result.json").write_text('{"metrics": {}, "reason": "the loss is not finite"}')
+    records[1]["failed"] = "the loss is not finite"
     open_run(path / "networks" / "foreign", {"job": "network", "baseline": {"file": "mine.py"}}).close()
     records.append({**records[2], "name": "baseline", "role": "baseline", "key": "foreign"})
     (path / "networks.json").write_text(json.dumps(records))
@@ -124,12 +126,31 @@ def test_any_network_by_name_and_elsewhere(run: Path, tmp_path: Path) -> None:
         export(run, name="baseline")
 
 
-def test_weights_that_were_not_trained_on_are_said_to_be_the_supernets(run: Path) -> None:
-    record = read_networks(run)[0]
-    inherited = {**record, "trained": None, "inherited": {"valid/accuracy": 12.5}, "test": None}
-    path = export_network(run, inherited)
-    assert read_card(path).metrics == {"valid/accuracy": 12.5}
-    assert "of the supernet" in (path / "README.md").read_text()
+def test_weights_of_the_supernet_are_derived_again_and_said_to_be_its(trained: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    supernet, dataset = load_supernet(run)
+    arch = tuple(supernet.space.sample(np.random.default_rng(1), 1)[0].tolist())
+    record = {
+        "name": "model-1",
+        "role": "chosen",
+        "key": None,
+        "weights": "inherited",
+        "label": "?",
+        "arch": list(arch),
+        "score": {"valid/accuracy": 12.5},
+        "trained": None,
+        "test": {"test/accuracy": 12.0},
+    }
+    checked = {**record, "name": "model-2", "trained": {"valid/accuracy": 30.0}, "inherited": {"test/accuracy": 11.0}}
+    (run / "networks.json").write_text(json.dumps([record, checked]))
+    first, second = export(run).models
+    assert read_card(first.path).metrics == {"valid/accuracy": 12.5, "test/accuracy": 12.0}
+    assert read_card(second.path).metrics == {"valid/accuracy": 12.5, "test/accuracy": 11.0}
+    assert read_card(first.path).seeds == (0,)
+    assert "of the supernet" in (Path(first.path) / "README.md").read_text()
+    expected = derive(supernet, arch, dataset)[0].state_dict()
+    assert all(torch.equal(t, expected[n]) for n, t in load_model(first.path).state_dict().items())
+    assert export_network(run, checked) == Path(second.path)
 
 
 def test_a_network_at_hand_need_not_be_read(run: Path) -> None:

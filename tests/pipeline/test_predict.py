@@ -1,5 +1,7 @@
 """Images in files get the classes that evaluating the data set gives them, by torch and by onnxruntime."""
 
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
+import supernetic
 from supernetic import catalog
 from supernetic.costs.macs import cost
 from supernetic.datasets import load
@@ -160,3 +163,19 @@ def test_a_network_that_says_nothing_is_no_answer(model: Path, folder: Path, tmp
     save_model(tmp_path / "m", network, read_card(model), onnx=False)
     with pytest.raises(SupernetError, match="not finite"):
         predict(tmp_path / "m", [folder])
+
+
+@needs_onnx
+def test_the_page_on_models_runs_as_printed(
+    model: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(model, tmp_path / "runs/demo/models/model-1")
+    shutil.copy(folder / "005.png", tmp_path / "photo.png")
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) == 2
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(supernetic, "load", load_model, raising=False)
+    for block in blocks:
+        exec(compile(block, "models.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == predict(model, [folder / "005.png"]).predictions[0].classes[0]

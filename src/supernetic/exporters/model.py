@@ -49,28 +49,42 @@ def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = Tr
         "blueprint": [{**layer._asdict(), "inputs": list(layer.inputs)} for layer in network.blueprint],
     }
     known = _there(directory, record, weights, onnx)
-    if known is not None:
-        return known
     with _errors(directory):
         place = directory.resolve()
-        temporary = place.with_name(f".{place.name}.tmp")
+        temporary, old = place.with_name(f".{place.name}.tmp"), _old(place)
         shutil.rmtree(temporary, ignore_errors=True)  # of a save that was killed
-        temporary.mkdir(parents=True)
         try:
-            _put(temporary / WEIGHTS, weights)
-            _put(temporary / LABELS, "".join(f"{' '.join(name.split())}\n" for name in card.classes).encode())
-            record["onnx"] = None
-            if onnx:
-                deviation = write_onnx(network, temporary / ONNX, channels=card.channels, side=card.side)
-                record["onnx"] = {"input": INPUT, "output": OUTPUT, "deviation": deviation}
-            _put(temporary / README, page(card, deviation if onnx else None).encode())
-            record["sha256"] = {p.name: _digest(p.read_bytes()) for p in sorted(temporary.iterdir())}
-            record["sha256"][RECORD] = _own_digest(record)
-            _put(temporary / RECORD, _text(record).encode())
-            _move(temporary, place)
+            if known is None:
+                temporary.mkdir(parents=True)
+                known = _fill(temporary, network, card, weights, record, onnx)
+                if place.exists():
+                    shutil.rmtree(old, ignore_errors=True)
+                    os.replace(place, old)
+                os.replace(temporary, place)
+            shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-    return record
+    return known
+
+
+def _fill(
+    directory: Path, network: Network, card: Card, weights: bytes, record: dict[str, Any], onnx: bool
+) -> dict[str, Any]:
+    """Write all files; the record is completed and returned."""
+    deviation = write_onnx(network, directory / ONNX, channels=card.channels, side=card.side) if onnx else None
+    labels = "".join(f"{' '.join(name.split())}\n" for name in card.classes)
+    _put(directory / WEIGHTS, weights)
+    _put(directory / LABELS, labels.encode(errors="replace"))  # names of folders need not be valid text
+    _put(directory / README, page(card, deviation).encode())
+    whole = {
+        **record,
+        "onnx": None if deviation is None else {"input": INPUT, "output": OUTPUT, "deviation": deviation},
+        "sha256": {p.name: _digest(p.read_bytes()) for p in sorted(directory.iterdir())},
+    }
+    whole["sha256"][RECORD] = _own_digest(whole)
+    _put(directory / RECORD, (json.dumps(whole, indent=1, allow_nan=False) + "\n").encode())
+    _sync(directory)
+    return whole
 
 
 def load_model(path: str | Path) -> Network:
@@ -109,7 +123,9 @@ def read_record(path: str | Path) -> dict[str, Any]:
     directory = Path(path)
     file = directory / RECORD
     if not directory.is_dir():
-        raise RunError(f"{directory} is not a model: there is no such directory")
+        old = _old(directory.resolve())
+        hint = f"; a save was interrupted, what it was to replace is {old}" if is_model(old) else ""
+        raise RunError(f"{directory} is not a model: there is no such directory{hint}")
     if not file.is_file():
         inside = sorted(p.parent.name for p in directory.glob(f"models/*/{RECORD}"))
         hint = f"; it is a run with the models {', '.join(f'models/{n}' for n in inside)}" if inside else ""
@@ -160,15 +176,9 @@ def _there(directory: Path, record: dict[str, Any], weights: bytes, onnx: bool) 
     return there if same and (there["onnx"] is not None) >= onnx else None
 
 
-def _move(temporary: Path, directory: Path) -> None:
-    """Put a directory in place of another."""
-    _sync(temporary)
-    old = directory.with_name(f".{directory.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if directory.exists():
-        os.replace(directory, old)
-    os.replace(temporary, directory)
-    shutil.rmtree(old, ignore_errors=True)
+def _old(directory: Path) -> Path:
+    """Where a directory is for the moment in which another takes its place."""
+    return directory.with_name(f".{directory.name}.old")
 
 
 def _put(path: Path, data: bytes) -> None:
@@ -191,10 +201,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-def _text(record: dict[str, Any]) -> str:
-    return json.dumps(record, indent=1, allow_nan=False) + "\n"
 
 
 def _digest(data: bytes) -> str:

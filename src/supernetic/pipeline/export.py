@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,14 +81,12 @@ def export_run(run: str | Path, *, out: str | Path | None = None, name: str | No
     if not wanted:
         raise RunError(f"{path} has chosen no network yet")
     notes = [] if have_onnx() else [f"there are no ONNX files: {NEEDED}, then export again"]
-    models: list[Exported] = []
-    for record in wanted:
-        reason = _reason(path, record)
-        if reason and name is None:
-            notes.append(f"{record['name']} was left out: {reason}")
-            continue
-        models.append(_told(export_network(path, record, out=out)))
-    return ExportResult(tuple(models), tuple(notes))
+    if name is None:
+        notes += [f"{r['name']} was left out: {reason}" for r in wanted if (reason := _reason(path, r))]
+        wanted = [r for r in wanted if not _reason(path, r)]
+    derived = _derived(path, [r for r in wanted if _is_inherited(r)])
+    paths = [export_network(path, r, network=derived.get(r["name"]), out=out) for r in wanted]
+    return ExportResult(tuple(map(_told, paths)), tuple(notes))
 
 
 def export_network(
@@ -100,7 +98,8 @@ def export_network(
 ) -> Path:
     """One network of a run, by its record in `networks.json`, as `RUN/models/NAME`; done already, it costs little.
 
-    The network is read from `networks/KEY`, unless it is given. Without onnxruntime there is no ONNX file.
+    The network is read from `networks/KEY` or derived from the supernet, as the record says, unless it is given.
+    Without onnxruntime there is no ONNX file.
     """
     from ..exporters.model import save_model
     from ..exporters.onnx import have_onnx
@@ -116,27 +115,32 @@ def read_networks(run: Path) -> list[dict[str, Any]]:
     """The records of `networks.json`."""
     file = run / f"{NETWORKS}.json"
     try:
-        records = json.loads(file.read_text())
-        return [r for r in records if r["name"] and r["role"] and r["key"]]
+        records: list[dict[str, Any]] = json.loads(file.read_text())
+        if not all({"name", "role", "key"} <= r.keys() for r in records):
+            raise ValueError("a network has no name, role or key")
     except FileNotFoundError:
         raise RunError(f"{run} holds no finished search: it has no {file.name}") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise RunError(f"{file} cannot be read: {error}") from None
+    return records
 
 
 def read_network(run: Path, record: Mapping[str, Any]) -> Network:
-    """The trained network of a record."""
+    """The network of a record, with the weights that are to be handed over."""
     from ..blueprint import Blueprint
     from ..nn.network import Network
     from ..training.checkpoint import read
 
-    path = run / NETWORKS / record["key"]
-    settings = read_settings(path)
-    if "blueprint" not in settings:
-        raise InputError(f"{record['name']} is not a network of ours: only those with a blueprint can be exported")
+    name = record["name"]
+    if _is_inherited(record):
+        return _derived(run, [record])[name]
+    path = run / NETWORKS / str(record["key"])
+    settings = read_settings(path) if record["key"] else {}
+    if record["key"] and "blueprint" not in settings:
+        raise InputError(f"{name} is not a network of ours: only those with a blueprint can be exported")
     reason = _reason(run, record)
     if reason:
-        raise RunError(f"{record['name']} cannot be exported: {reason}")
+        raise RunError(f"{name} cannot be exported: {reason}")
     network = Network(Blueprint.from_json(settings["blueprint"]))
     try:
         network.load_state_dict(read(path / WEIGHTS)[0])
@@ -151,11 +155,10 @@ def card_of(run: Path, record: Mapping[str, Any], network: Network) -> Card:
     from ..exporters.card import Card
 
     settings = read_settings(run)
-    trained = read_settings(run / NETWORKS / record["key"])
-    data, blueprint = settings["data"], network.blueprint
-    costs = cost(blueprint)
-    measured = [record.get(k) or {} for k in ("trained" if record.get("trained") else "inherited", "test", "latency")]
-    recipe = settings.get("retrain_recipe", {})
+    inherited = _is_inherited(record)
+    data, space, blueprint, costs = settings["data"], settings["space"], network.blueprint, cost(network.blueprint)
+    recipe = settings.get("recipe" if inherited else "retrain_recipe", {})
+    trained = settings if inherited else read_settings(run / NETWORKS / record["key"])
     count = data["images"]["train"]
     return Card(
         name=record["name"],
@@ -166,10 +169,10 @@ def card_of(run: Path, record: Mapping[str, Any], network: Network) -> Card:
         mean=tuple(data["mean"]),
         std=tuple(data["std"]),
         arch=record.get("label") or str(record.get("arch") or ""),
-        space=settings["space"].get("text") or settings["space"]["name"],
+        space=space.get("text") or space["name"],
         macs=costs.macs,
         params=costs.params,
-        metrics={k: v for part in measured for k, v in part.items() if isinstance(v, int | float)},
+        metrics=_metrics(record),
         seeds=(trained["seed"],) if "seed" in trained else (),
         recipe=", ".join(str(recipe[k]) for k in ("title", "length") if recipe.get(k)),
         notes=_notes(record, trained),
@@ -178,24 +181,52 @@ def card_of(run: Path, record: Mapping[str, Any], network: Network) -> Card:
     )
 
 
+def _is_inherited(record: Mapping[str, Any]) -> bool:
+    """Whether the weights to be handed over are the supernet's."""
+    return record.get("weights") == "inherited"
+
+
+def _metrics(record: Mapping[str, Any]) -> dict[str, float]:
+    """What was measured with the very weights that are handed over."""
+    if _is_inherited(record):  # `test` is of the network that was trained for comparison, if there is one
+        kinds = ("score", "inherited" if record.get("trained") else "test", "latency")
+    else:
+        kinds = ("trained", "test", "latency")
+    found = {k: v for kind in kinds for k, v in (record.get(kind) or {}).items()}
+    return {k: v for k, v in found.items() if v is not None and k.startswith(("valid/", "test/", "latency/"))}
+
+
 def _notes(record: Mapping[str, Any], trained: Mapping[str, Any]) -> tuple[str, ...]:
-    notes = []
-    if not record.get("trained"):
-        notes.append("Its weights are those of the supernet; it was not trained on its own.")
-    elif trained.get("start", "scratch") != "scratch":
-        notes.append("Its training began with the weights of the supernet.")
-    return tuple(notes)
+    if _is_inherited(record):
+        return ("Its weights are those of the supernet; it was not trained on its own.",)
+    if trained.get("start", "scratch") != "scratch":
+        return ("Its training began with the weights of the supernet.",)
+    return ()
+
+
+def _derived(run: Path, records: Sequence[Mapping[str, Any]]) -> dict[str, Network]:
+    """By name: networks with the supernet's weights, as they were measured."""
+    if not records:
+        return {}
+    import torch
+
+    from ..derivation.derive import derive
+    from .train import load_supernet
+
+    settings = read_settings(run)
+    torch.set_num_threads(settings["threads"])
+    supernet, dataset = load_supernet(run)
+    return {r["name"]: derive(supernet, tuple(r["arch"]), dataset, seed=settings["seed"])[0] for r in records}
 
 
 def _reason(run: Path, record: Mapping[str, Any]) -> str:
     """Why a network has no weights; nothing if it has."""
-    path = run / NETWORKS / record["key"]
+    if _is_inherited(record):
+        return ""
+    path = run / NETWORKS / str(record["key"])
     if (path / WEIGHTS).is_file():
         return ""
-    try:
-        return str(json.loads((path / "result.json").read_text()).get("reason") or "it has no weights")
-    except (OSError, ValueError):
-        return "it has not been trained to the end"
+    return str(record.get("failed") or "it has not been trained to the end")
 
 
 def _told(path: Path) -> Exported:
