@@ -35,7 +35,7 @@ def value(arch: Arch) -> float:
 def test_best_and_worst_of_k_at_one_budget(draws: str, up: str, better: type) -> None:
     sampler = Attentive(k=4, up=up, draws=draws, rows=ROWS)  # type: ignore[arg-type]
     candidates, chosen = asked(sampler, "attentive", 20)
-    step = _proposal(space("attentive"), sampler.width, ROWS).step
+    step = _proposal(space("attentive"), "macs", sampler.width, ROWS).step
     for archs, arch in zip(candidates, chosen, strict=True):
         assert len(archs) == 4
         assert value(arch) == better(map(value, archs))
@@ -60,7 +60,7 @@ def test_budgets_follow_the_prior_or_are_uniform() -> None:
 def test_exact_draws_are_uniform_over_the_bin() -> None:
     """Against enumeration: every network of a bin of NAS-Bench-Macro, equally often."""
     made = Macro()
-    proposal = _proposal(made, 25e6, ROWS)
+    proposal = _proposal(made, "macs", 25e6, ROWS)
     archs = np.array(np.unravel_index(np.arange(3**8), (3,) * 8), dtype=np.int8).T
     label = np.rint(costs_of(made, archs) / proposal.step)
     place = int(np.argmin([abs((label == b).sum() - 120) for b in proposal.bins]))
@@ -74,11 +74,11 @@ def test_exact_draws_are_uniform_over_the_bin() -> None:
 
 def test_one_table_serves_all_bins_of_the_paper() -> None:
     made = space("attentive")
-    counts = _counts(made, 25e6)
+    counts = _counts(made, "macs", 25e6)
     assert counts is not None
     trials = []
     for label in range(9, 72, 9):
-        drawn, n = _window(made, 25e6, label).sample(np.random.default_rng(label), 200)
+        drawn, n = _window(made, "macs", 25e6, label).sample(np.random.default_rng(label), 200)
         assert set(np.rint(costs_of(made, drawn) / 25e6).tolist()) == {float(label)}
         trials.append(n / 200)
     assert max(trials) < 1.2

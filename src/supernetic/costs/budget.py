@@ -9,30 +9,30 @@ without). `method="exact"` takes, in this order, what the space allows:
     rejection             spaces that are no automaton (NAS-Bench-101)
 
 Constraints on further metrics are met by rejection on top, and a window that holds nothing is an error that names the
-nearest costs there are.
+nearest costs there are. With a `price` (measured latencies) there is one more metric, treated like MACs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from math import ceil, floor, inf
+from math import ceil, floor, inf, isfinite
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import BudgetError, InputError, UnknownNameError
-from ..objective import Constraint, combine, show_quantity
+from ..objective import Constraint, combine, resolve, show_quantity
 from ..space import Archs, SequentialSpace, Space
 from .counting import SuffixCounts, count_exactly, count_suffixes
 from .halves import list_halves
 from .macs import METRICS
 from .proposal import propose_from
-from .table import costs_of
+from .table import Metric, Price, costs_of, scale_of
 from .walk import Prior, Walk, walk_of
 
 METHODS = ("exact", "proposal", "naive")
-ADDITIVE = ("macs", "params")
+ADDITIVE = ("macs", "params", "latency/ms")
 TABLE_ENTRIES = 20_000_000  # of the largest table for dynamic programming: 160 MB
 ADDITIONS = 1_000_000_000  # to build it: a second or two
 CAP = 100_000  # trials per sample before a sampler gives up
@@ -51,6 +51,7 @@ class BudgetSampler:
     rejects: tuple[Constraint, ...]  # constraints that proposals may violate
     count: tuple[int, int] | None = None  # bounds on the number of architectures in the window; equal where exact
     cap: int = CAP
+    price: Price | None = None  # what constraints by its name are about
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Archs, int]:
         """`n` architectures and the number of trials they took."""
@@ -76,9 +77,7 @@ class BudgetSampler:
     def _accepted(self, archs: Archs) -> npt.NDArray[np.bool_]:
         good = np.ones(len(archs), dtype=bool)
         for c in self.rejects:
-            low, high = window_of(c)
-            value = costs_of(self.space, archs, c.name)
-            good &= (value >= low) & (value <= high)
+            good &= inside(self.space, archs, c, self.price)
         return good
 
     def _asked(self) -> str:
@@ -87,8 +86,9 @@ class BudgetSampler:
     def _seen(self, archs: Archs) -> str:
         texts = []
         for c in self.rejects:
-            value = costs_of(self.space, archs, c.name)
-            texts.append(f"{c.name} seen: {show_quantity(int(value.min()))}..{show_quantity(int(value.max()))}")
+            metric = metric_of(c.name, self.price)
+            value = costs_of(self.space, archs, metric) / scale_of(metric)
+            texts.append(f"{c.name} seen: {show_quantity(float(value.min()))}..{show_quantity(float(value.max()))}")
         return ", ".join(texts)
 
 
@@ -98,41 +98,73 @@ def _batch(missing: int, found: int, trials: int) -> int:
     return int(min(max(1.1 * missing / rate + 16, 64), 1 << 17))
 
 
-def window_of(constraint: Constraint) -> tuple[int, int]:
-    """The whole numbers that satisfy a constraint."""
-    low = -(1 << 62) if constraint.low == -inf else ceil(constraint.low)
-    high = (1 << 62) if constraint.high == inf else floor(constraint.high)
-    return low + (constraint.low_open and low == constraint.low), high - (
-        constraint.high_open and high == constraint.high
-    )
+def window_of(constraint: Constraint, scale: int = 1) -> tuple[int, int]:
+    """The whole numbers of units that satisfy a constraint, `scale` of them in one of its own."""
+    low, high = _units(constraint.low, scale), _units(constraint.high, scale)
+    first = -(1 << 62) if low == -inf else ceil(low)
+    last = (1 << 62) if high == inf else floor(high)
+    return first + (constraint.low_open and first == low), last - (constraint.high_open and last == high)
+
+
+def _units(limit: float, scale: int) -> float:
+    """A limit in units; 4.35 ms are 4,350,000 ns, whatever floating point says."""
+    scaled = limit * scale
+    return float(round(scaled)) if isfinite(scaled) and abs(scaled - round(scaled)) < 1e-6 else scaled
+
+
+def metric_of(name: str, price: Price | None) -> Metric:
+    """The metric that a cost constraint speaks of."""
+    if price is not None and name == price.name:
+        return price
+    if name not in METRICS:
+        raise InputError(f"{name} has to be measured before it can be a budget, and no measurements were given")
+    return name
+
+
+def inside(space: Space, archs: Archs, constraint: Constraint, price: Price | None = None) -> npt.NDArray[np.bool_]:
+    """Which rows satisfy a cost constraint."""
+    metric = metric_of(constraint.name, price)
+    low, high = window_of(constraint, scale_of(metric))
+    value = costs_of(space, archs, metric)
+    return (value >= low) & (value <= high)
 
 
 def cost_constraints(where: Iterable[Constraint]) -> list[Constraint]:
-    """Constraints with the short names of cost metrics, one per metric."""
-    merged = combine(where).values()
-    named = combine(replace(c, name=c.name.removeprefix("cost/")) for c in merged)
-    for name in named:
-        if name not in METRICS:
-            raise UnknownNameError("cost", name, METRICS)
+    """Constraints by the names that costs have here (`macs`, `latency/ms`), one per metric."""
+    known = [*(f"cost/{m}" for m in METRICS), "latency/ms"]
+    named = combine(replace(c, name=resolve(c.name, known).removeprefix("cost/")) for c in combine(where).values())
     return list(named.values())
 
 
 def budget_sampler(
-    space: Space, where: Iterable[Constraint] = (), *, prior: Prior = "uniform", method: str = "exact"
+    space: Space,
+    where: Iterable[Constraint] = (),
+    *,
+    prior: Prior = "uniform",
+    method: str = "exact",
+    price: Price | None = None,
 ) -> BudgetSampler:
     """A sampler over the architectures of `space` that satisfy the cost constraints in `where`."""
-    constraints = cost_constraints(where)
+    made = _budget_sampler(space, cost_constraints(where), prior, method, price)
+    return replace(made, price=price)
+
+
+def _budget_sampler(
+    space: Space, constraints: list[Constraint], prior: Prior, method: str, price: Price | None
+) -> BudgetSampler:
     if method == "proposal":
         if prior != "uniform":
             raise InputError(f"the proposal method learns its own frequencies and takes no prior, got {prior!r}")
         main = constraints[0] if constraints else Constraint("macs")
-        propose, how = propose_from(space, main.name, window_of(main))
+        metric = metric_of(main.name, price)
+        propose, how = propose_from(space, metric, window_of(main, scale_of(metric)))
         return BudgetSampler(space, tuple(constraints), how, propose, tuple(constraints))
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
     additive = [c for c in constraints if c.name in ADDITIVE]
     if method == "exact" and isinstance(space, SequentialSpace) and (additive or not isinstance(prior, str)):
-        return _exact(space, constraints, _tightest(space, additive, prior) if additive else Constraint("macs"), prior)
+        main = _tightest(space, additive, prior, price) if additive else Constraint("macs")
+        return _exact(space, constraints, main, prior, metric_of(main.name, price))
     how = "rejection of unconstrained draws" if constraints else "unconstrained draws"
     return BudgetSampler(space, tuple(constraints), how, _unconstrained(space, prior), tuple(constraints))
 
@@ -141,29 +173,25 @@ def _unconstrained(space: Space, prior: Prior) -> Propose:
     if not isinstance(prior, str):
         if not isinstance(space, SequentialSpace):
             raise InputError(f"a prior file needs a space that is an automaton, {space.name} is none")
-        return _exact(space, [], Constraint("macs"), prior).propose
+        return _exact(space, [], Constraint("macs"), prior, "macs").propose
     if prior not in ("uniform", "depth-uniform"):
         raise UnknownNameError("prior", prior, ("uniform", "depth-uniform"))
     return lambda rng, n: space.sample(rng, n, depth_uniform=prior == "depth-uniform")
 
 
-def _tightest(space: SequentialSpace, additive: list[Constraint], prior: Prior) -> Constraint:
+def _tightest(space: SequentialSpace, additive: list[Constraint], prior: Prior, price: Price | None) -> Constraint:
     """The constraint that the fewest of 2,000 draws satisfy: counted exactly, it leaves the least to rejection."""
     if len(additive) == 1:
         return additive[0]
     archs = _unconstrained(space, prior)(np.random.default_rng(0), 2000)
-
-    def share(c: Constraint) -> float:
-        low, high = window_of(c)
-        value = costs_of(space, archs, c.name)
-        return float(((value >= low) & (value <= high)).mean())
-
-    return min(additive, key=share)
+    return min(additive, key=lambda c: float(inside(space, archs, c, price).mean()))
 
 
-def _exact(space: SequentialSpace, constraints: list[Constraint], main: Constraint, prior: Prior) -> BudgetSampler:
-    walk = walk_of(space, main.name, prior)
-    low, high = _clip(walk, space, main)
+def _exact(
+    space: SequentialSpace, constraints: list[Constraint], main: Constraint, prior: Prior, metric: Metric
+) -> BudgetSampler:
+    walk, scale = walk_of(space, metric, prior), scale_of(metric)
+    low, high = _clip(walk, space, main, scale)
     others = tuple(c for c in constraints if c.name != main.name)
     also = f", then rejection for {' and '.join(str(c) for c in others)}" if others else ""
 
@@ -175,23 +203,24 @@ def _exact(space: SequentialSpace, constraints: list[Constraint], main: Constrai
     if walk.unit >= _affordable_unit(walk):
         counts = count_suffixes(walk, walk.unit)
         if not counts.weight(low, high):
-            raise _empty(space, main, counts.nearest(low, high))
+            raise _empty(space, main, counts.nearest(low, high), scale)
         number = count_exactly(counts, low, high) if walk.uniform else None
-        how = f"exact: dynamic programming in units of {walk.unit:,} {main.name}"
+        how = f"exact: dynamic programming in units of {_shown(walk.unit, scale)} {main.name}"
         return made(how, _draws(counts, low, high), others, None if number is None else (number, number))
     halves = list_halves(walk)
     if halves is not None:
         window = halves.window(low, high)
         if not window.weight:
-            raise _empty(space, main, halves.nearest(low, high))
+            raise _empty(space, main, halves.nearest(low, high), scale)
         count = (int(window.weight),) * 2 if walk.uniform else None
         return made("exact: both halves of the network listed", window.sample, others, count)
     unit = bin_width(walk, low, high)
     counts = count_suffixes(walk, unit, high)
     if not counts.weight(low, high):
-        raise _empty(space, main, (None, None))
+        raise _empty(space, main, (None, None), scale)
     bounds = (_surely_inside(counts, low, high), count_exactly(counts, low, high)) if walk.uniform else None
-    how = f"exact: dynamic programming in bins of {unit:,} {main.name}, then rejection at the window's edges"
+    bins = f"bins of {_shown(unit, scale)} {main.name}"
+    how = f"exact: dynamic programming in {bins}, then rejection at the window's edges"
     return made(how, _draws(counts, low, high), (main, *others), bounds)
 
 
@@ -199,20 +228,25 @@ def _draws(counts: SuffixCounts, low: int, high: int) -> Propose:
     return lambda rng, n: counts.sample(rng, n, low, high)
 
 
-def _clip(walk: Walk, space: Space, constraint: Constraint) -> tuple[int, int]:
+def _shown(cost: int, scale: int) -> str:
+    """A cost in the metric's own units, in full."""
+    return f"{cost:,}" if scale == 1 else f"{cost / scale:,.6g}"
+
+
+def _clip(walk: Walk, space: Space, constraint: Constraint, scale: int) -> tuple[int, int]:
     """The window cut to the costs there are, or an error that says what they are."""
     least, most = walk.extremes()
-    low, high = window_of(constraint)
+    low, high = window_of(constraint, scale)
     if low > most or high < least:
         raise BudgetError(
             f"{space.name}: no architecture has {constraint}; its {constraint.name} run from "
-            f"{show_quantity(least)} to {show_quantity(most)}"
+            f"{show_quantity(least / scale)} to {show_quantity(most / scale)}"
         )
     return max(low, least), min(high, most)
 
 
-def _empty(space: Space, constraint: Constraint, nearest: tuple[int | None, int | None]) -> BudgetError:
-    known = [f"{cost:,}" for cost in nearest if cost is not None]
+def _empty(space: Space, constraint: Constraint, nearest: tuple[int | None, int | None], scale: int) -> BudgetError:
+    known = [_shown(cost, scale) for cost in nearest if cost is not None]
     hint = f"; the nearest there are: {' and '.join(known)}" if known else ""
     return BudgetError(f"{space.name}: no architecture has {constraint}{hint}")
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..space import Archs, Space
-from .table import Ints, costs_of
+from .table import Ints, Metric, costs_of, name_of, scale_of
 from .walk import Floats
 
 ROWS = 1_000_000
@@ -27,7 +27,7 @@ class Proposal:
     """`cumulative[bin, choice, option]`: running frequencies of the options among the table's rows in a bin."""
 
     space: Space
-    metric: str
+    metric: Metric
     step: float
     bins: Ints  # bin numbers: round(cost / step)
     share: Floats  # of the table's rows
@@ -50,7 +50,7 @@ class Proposal:
         return np.equal(label, self.bins[bins])
 
 
-def learn(space: Space, metric: str = "macs", *, rows: int = ROWS, step: float = STEP, seed: int = 0) -> Proposal:
+def learn(space: Space, metric: Metric = "macs", *, rows: int = ROWS, step: float = STEP, seed: int = 0) -> Proposal:
     """Learn the proposal from `rows` uniform draws."""
     archs = space.sample(np.random.default_rng(seed), rows)
     label = np.rint(costs_of(space, archs, metric) / step).astype(np.int64)  # half to even, as the released code
@@ -66,7 +66,7 @@ def learn(space: Space, metric: str = "macs", *, rows: int = ROWS, step: float =
     return Proposal(space, metric, step, bins, count / rows, cumulative)
 
 
-def propose_from(space: Space, metric: str, window: tuple[int, int]) -> tuple[Callable[..., Archs], str]:
+def propose_from(space: Space, metric: Metric, window: tuple[int, int]) -> tuple[Callable[..., Archs], str]:
     """A proposal for a cost window: a bin that overlaps it, by its share, then choices by their frequencies there."""
     few = costs_of(space, space.sample(np.random.default_rng(0), 2000), metric)
     step = min(STEP, float(few.max() - few.min()) / 20 or 1.0)  # small spaces need narrower bins than the paper's
@@ -80,4 +80,5 @@ def propose_from(space: Space, metric: str, window: tuple[int, int]) -> tuple[Ca
     def propose(rng: np.random.Generator, n: int) -> Archs:
         return proposal.draw(rng, rng.choice(inside, size=n, p=chance))
 
-    return propose, f"AttentiveNAS's proposal: {ROWS:,} offline draws in bins of {step:,.0f} {metric}"
+    shown = f"{step / scale_of(metric):,.10g} {name_of(metric)}"
+    return propose, f"AttentiveNAS's proposal: {ROWS:,} offline draws in bins of {shown}"

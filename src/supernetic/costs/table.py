@@ -2,15 +2,19 @@
 
 Every reachable (slot, state, option) of a sequential space is costed once; the cost of an architecture is then a few
 look-ups and additions. The same table counts and samples architectures at a budget (`costs.budget`).
+
+A metric is the name of a cost that follows from the blueprint, or a `Price`: one more cost that adds up over layers,
+such as latencies that were measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +27,29 @@ Ints = npt.NDArray[np.int64]
 INVALID = -1
 
 
+class Price(Hashable, Protocol):
+    """A cost by layer, in whole units so that sums can be counted; hashed by identity."""
+
+    @property
+    def name(self) -> str:
+        """Full name of the metric, such as `latency/ms`."""
+
+    @property
+    def scale(self) -> int:
+        """Units in one of the metric's own: 1,000,000 nanoseconds in a millisecond."""
+
+    @property
+    def base(self) -> int:
+        """What every network costs, in units."""
+
+    def of(self, layer: Layer) -> int:
+        """What a layer costs, in units."""
+
+
+Metric = str | Price
+Counted = Callable[[Sequence[Layer]], Mapping[str, int]]
+
+
 @dataclass(frozen=True)
 class Slot:
     """One step of the automaton. Rows are states before it, columns its options (genes in mixed radix)."""
@@ -30,9 +57,7 @@ class Slot:
     genes: tuple[int, ...]
     radices: tuple[int, ...]
     next: Ints  # state behind the step; INVALID where the option may not be taken
-    macs: Ints
-    params: Ints
-    peak: Ints
+    costs: Mapping[str, Ints]  # by metric
 
     @property
     def options(self) -> int:
@@ -60,8 +85,8 @@ class CostTable:
     """The automaton of a space, tabulated."""
 
     slots: tuple[Slot, ...]
-    start: dict[str, int]  # costs of the layers before the first slot
-    finish: dict[str, Ints]  # costs of the layers behind the last slot, by final state
+    start: Mapping[str, int]  # costs of the layers before the first slot
+    finish: Mapping[str, Ints]  # costs of the layers behind the last slot, by final state
 
     def costs(self, archs: Archs, metric: str = "macs") -> Ints:
         """The metric of each row of `archs`."""
@@ -70,22 +95,25 @@ class CostTable:
         state = np.zeros(len(archs), dtype=np.int64)
         for slot in self.slots:
             flat = state * slot.options + slot.option(archs)
-            total = join(total, getattr(slot, metric).ravel()[flat])
+            total = join(total, slot.costs[metric].ravel()[flat])
             state = slot.next.ravel()[flat]
         return join(total, self.finish[metric][state])
 
 
-def tabulate(space: SequentialSpace) -> CostTable:
-    """Walk the automaton breadth first over its reachable states."""
+def tabulate(space: SequentialSpace, price: Price | None = None) -> CostTable:
+    """Walk the automaton breadth first over its reachable states: all costs of the blueprint, or one price."""
+    cost_of: Counted = _cost_of if price is None else lambda layers: {price.name: sum(map(price.of, layers))}
     layers, first = space.start()
-    start = _cost_of(layers)
+    start = dict(cost_of(layers))
+    if price is not None:
+        start[price.name] += price.base
     states: dict[State, int] = {first: 0}
     slots = []
     for i, genes in enumerate(space.slots):
         radices = tuple(int(space.radices[g]) for g in genes)
         combos: list[Arch] = list(product(*(range(r) for r in radices)))
         shape = (len(states), len(combos))
-        table = {m: np.zeros(shape, dtype=np.int64) for m in ("macs", "params", "peak")}
+        table = {m: np.zeros(shape, dtype=np.int64) for m in start}
         following = np.full(shape, INVALID, dtype=np.int64)
         after: dict[State, int] = {}
         for state, row in states.items():
@@ -94,34 +122,51 @@ def tabulate(space: SequentialSpace) -> CostTable:
                 if taken is None:
                     continue
                 following[row, column] = after.setdefault(taken[1], len(after))
-                for metric, value in _cost_of(taken[0]).items():
+                for metric, value in cost_of(taken[0]).items():
                     table[metric][row, column] = value
-        slots.append(Slot(genes, radices, following, **table))
+        slots.append(Slot(genes, radices, following, table))
         states = after
-    ends = [_cost_of(space.finish(state)) for state in states]
-    finish = {m: np.array([e[m] for e in ends], dtype=np.int64) for m in ("macs", "params", "peak")}
+    ends = [cost_of(space.finish(state)) for state in states]
+    finish = {m: np.array([e[m] for e in ends], dtype=np.int64) for m in start}
     return CostTable(tuple(slots), start, finish)
 
 
-def _cost_of(layers: Sequence[Layer]) -> dict[str, int]:
+def _cost_of(layers: Sequence[Layer]) -> Mapping[str, int]:
     macs, params = add_up(layers)
     return {"macs": macs, "params": params, "peak": chain_peak(layers)}
 
 
+def name_of(metric: Metric) -> str:
+    """The name of a metric."""
+    return metric if isinstance(metric, str) else metric.name
+
+
+def scale_of(metric: Metric) -> int:
+    """Units in one of the metric's own; costs of a blueprint are counted in ones."""
+    return 1 if isinstance(metric, str) else metric.scale
+
+
+def table_of(space: SequentialSpace, metric: Metric = "macs") -> CostTable:
+    """The table of a space that holds a metric, built once."""
+    return _tabulated(space, None if isinstance(metric, str) else metric)
+
+
 @lru_cache(maxsize=16)
-def table_of(space: SequentialSpace) -> CostTable:
-    """The table of a space, built once."""
-    return tabulate(space)
+def _tabulated(space: SequentialSpace, price: Price | None) -> CostTable:
+    return tabulate(space, price)
 
 
-def costs_of(space: Space, archs: Archs, metric: str = "macs") -> Ints:
+def costs_of(space: Space, archs: Archs, metric: Metric = "macs") -> Ints:
     """The metric of each row of `archs`, by table where the space is an automaton, else blueprint by blueprint."""
     archs = np.atleast_2d(np.asarray(archs, dtype=np.int8))
     if isinstance(space, SequentialSpace) and (metric != "peak" or space.is_chain):
-        return table_of(space).costs(archs, metric)
+        return table_of(space, metric).costs(archs, name_of(metric))
     return np.array([_walked(space, tuple(map(int, a)), metric) for a in archs], dtype=np.int64)
 
 
 @lru_cache(maxsize=500_000)
-def _walked(space: Space, arch: Arch, metric: str) -> int:
-    return int(getattr(cost(space.blueprint(arch)), metric))
+def _walked(space: Space, arch: Arch, metric: Metric) -> int:
+    blueprint = space.blueprint(arch)
+    if isinstance(metric, str):
+        return int(getattr(cost(blueprint), metric))
+    return metric.base + sum(map(metric.of, blueprint))

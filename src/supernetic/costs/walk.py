@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..errors import InputError, UnknownNameError
 from ..space import Archs, SequentialSpace
-from .table import INVALID, Ints, Slot, table_of
+from .table import INVALID, Ints, Metric, Slot, name_of, table_of
 
 Floats = npt.NDArray[np.float64]
 Prior = str | Mapping[str, Mapping[str, float]]  # "uniform", "depth-uniform", or {choice: {option: weight}}
@@ -60,15 +60,15 @@ class Walk:
         return out
 
 
-def walk_of(space: SequentialSpace, metric: str = "macs", prior: Prior = "uniform") -> Walk:
-    """The walk of a space for an additive metric (`macs` or `params`)."""
-    table = table_of(space)
+def walk_of(space: SequentialSpace, metric: Metric = "macs", prior: Prior = "uniform") -> Walk:
+    """The walk of a space for an additive metric: `macs`, `params` or a price."""
+    table, name = table_of(space, metric), name_of(metric)
     costs: list[Ints] = []
-    offset = table.start[metric]
+    offset = table.start[name]
     for i, slot in enumerate(table.slots):
-        cost: Ints = getattr(slot, metric).copy()
+        cost: Ints = slot.costs[name].copy()
         if i == len(table.slots) - 1:
-            cost += table.finish[metric][slot.next]
+            cost += table.finish[name][slot.next]
         least = int(cost[slot.next != INVALID].min())
         offset += least
         costs.append(np.where(slot.next == INVALID, 0, cost - least))

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..costs.walk import Prior
 from ..errors import InputError
 from ..objective import Constraint, parse_where
 from ..space import Archs, Space
+
+if TYPE_CHECKING:
+    from ..timing.lookup import LatencyTable
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,13 @@ def sample(
     prior: str = "uniform",
     method: str = "exact",
     seed: int = 0,
+    latency: LatencyTable | str | Path | None = None,
 ) -> SampleReport:
     """`n` architectures that satisfy all cost constraints in `where`, uniform (or by the prior) over those that do.
 
     `prior` is `uniform` over encodings, `depth-uniform` (choice by choice), or a TOML or JSON file of weights
-    {choice: {option: weight}}.
+    {choice: {option: weight}}. A constraint on latency needs a table of `latency`: a run that has one, or its file;
+    without it the space's layers are measured first.
     """
     if n < 1:
         raise InputError(f"the number of samples must be at least 1, got {n}")
@@ -71,7 +76,8 @@ def sample(
     found = catalog.space(space)
     constraints = [parse_where(w) if isinstance(w, str) else w for w in where]
     begin = time.perf_counter()
-    sampler = budget_sampler(found, constraints, prior=_prior(prior), method=method)
+    price = _price(found, constraints, latency)
+    sampler = budget_sampler(found, constraints, prior=_prior(prior), method=method, price=price)
     built = time.perf_counter()
     archs, trials = sampler.sample(np.random.default_rng(seed), n)
     done = time.perf_counter()
@@ -84,7 +90,19 @@ def sample(
         built - begin,
         sampler.how,
         sampler.count if len(sampler.constraints) == 1 else None,
+        {price.name: (costs_of(found, archs, price) / price.scale).tolist()} if price else {},
     )
+
+
+def _price(
+    space: Space, constraints: Sequence[Constraint], latency: LatencyTable | str | Path | None
+) -> LatencyTable | None:
+    """Latencies, if they are asked for."""
+    if latency is None and not any(c.name in ("latency", "latency/ms") for c in constraints):
+        return None
+    from .latency import latency_table
+
+    return latency_table(space, latency)
 
 
 def sample_equidistant(

@@ -1,6 +1,7 @@
 """Attentive sampling: of a few networks at the same budget, train the best (BestUp) or the worst (WorstUp).
 
 Paper: Wang et al., "AttentiveNAS", arXiv 2011.09011 (paper 001), section 3; BestUp-3 by loss is what was released.
+Budgets may be of any cost that adds up, measured latency included (appendix F).
 Differences: networks at a budget may be drawn exactly uniformly (`draws="exact"`) in place of the paper's factorised
 proposal, and a proposal outside its bin is never kept (the released code keeps the 101st).
 """
@@ -15,10 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..costs.budget import BudgetSampler, bin_width, budget_sampler
+from ..costs.budget import ADDITIVE, BudgetSampler, bin_width, budget_sampler, metric_of
 from ..costs.counting import SuffixCounts, count_suffixes
 from ..costs.proposal import ROWS, STEP, Proposal, learn
-from ..costs.table import costs_of
+from ..costs.table import Metric, Price, costs_of, name_of, scale_of
 from ..costs.walk import walk_of
 from ..errors import BudgetError, InputError, UnknownNameError
 from ..objective import Constraint
@@ -36,7 +37,8 @@ class Attentive:
     up: Literal["best", "worst"] = "best"
     budgets: Literal["prior", "uniform"] = "prior"  # a bin by its share of all networks, or any bin alike
     draws: Literal["proposal", "exact"] = "proposal"
-    width: float = STEP  # of a bin, in MACs; a twentieth of the costs there are if that is narrower
+    metric: str = "macs"  # that budgets are of: macs, params, or latency/ms
+    width: float = STEP  # of a bin, in MACs (or ms, ...); a twentieth of the costs there are if that is narrower
     rows: int = ROWS  # uniform draws from which bins and frequencies are learned, once
     # Higher is better; without a predictor, minus the loss on this step's batch.
     predictor: Callable[[Sequence[Arch]], Sequence[float]] | None = field(default=None, compare=False)
@@ -46,13 +48,14 @@ class Attentive:
             raise InputError(
                 f"attentive: k, rows and width must be positive, got {self.k}, {self.rows} and {self.width:g}"
             )
-        for name, known in (("up", ("best", "worst")), ("budgets", ("prior", "uniform")), ("draws", DRAWS)):
+        checks = {"up": ("best", "worst"), "budgets": ("prior", "uniform"), "draws": DRAWS, "metric": ADDITIVE}
+        for name, known in checks.items():
             if getattr(self, name) not in known:
                 raise UnknownNameError(f"attentive {name}", getattr(self, name), known)
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         """Draw a budget, then `k` networks at it; train one of them."""
-        proposal = _proposal(space, self.width, self.rows)
+        proposal = _proposal(space, metric_of(self.metric, draw.price), self.width, self.rows)
         bins = len(proposal.bins)
         place = int(draw.rng.choice(bins, p=proposal.share if self.budgets == "prior" else None))
         archs: list[Arch] = [tuple(row) for row in DRAWS[self.draws](proposal, place, draw.rng, self.k).tolist()]
@@ -73,46 +76,49 @@ def _proposed(proposal: Proposal, place: int, rng: np.random.Generator, k: int) 
         kept.append(archs[proposal.hits(archs, places[: len(archs)])])
         if sum(map(len, kept)) >= k:
             return np.concatenate(kept)[:k]
-    budget = proposal.bins[place] * proposal.step
-    raise BudgetError(f"{proposal.space.name}: {BATCH * TRIES * k:,} proposals missed the bin at {budget:,.0f} MACs")
+    budget = f"{proposal.bins[place] * proposal.step / scale_of(proposal.metric):,.10g} {name_of(proposal.metric)}"
+    raise BudgetError(f"{proposal.space.name}: {BATCH * TRIES * k:,} proposals missed the bin at {budget}")
 
 
 def _exactly(proposal: Proposal, place: int, rng: np.random.Generator, k: int) -> Archs:
     """`k` draws, uniform over all networks of the bin."""
-    return _window(proposal.space, proposal.step, int(proposal.bins[place])).sample(rng, k)[0]
+    return _window(proposal.space, proposal.metric, proposal.step, int(proposal.bins[place])).sample(rng, k)[0]
 
 
 DRAWS = {"proposal": _proposed, "exact": _exactly}
 
 
 @lru_cache(maxsize=4)
-def _proposal(space: Space, width: float, rows: int) -> Proposal:
-    few = costs_of(space, space.sample(np.random.default_rng(0), 2000))
-    return learn(space, rows=rows, step=min(width, float(few.max() - few.min()) / 20 or 1.0))
+def _proposal(space: Space, metric: Metric, width: float, rows: int) -> Proposal:
+    few = costs_of(space, space.sample(np.random.default_rng(0), 2000), metric)
+    step = min(width * scale_of(metric), float(few.max() - few.min()) / 20 or 1.0)
+    return learn(space, metric, rows=rows, step=step)
 
 
 @lru_cache(maxsize=1024)
-def _window(space: Space, width: float, label: int) -> BudgetSampler:
+def _window(space: Space, metric: Metric, width: float, label: int) -> BudgetSampler:
     """A sampler over bin `label`, the costs that round to `label` widths (half to even, so odd bins are open)."""
     odd = bool(label % 2)
-    window = Constraint("macs", (label - 0.5) * width, (label + 0.5) * width, odd, odd)
-    counts = _counts(space, width)
+    low, high = (label - 0.5) * width, (label + 0.5) * width
+    scale = scale_of(metric)
+    window = Constraint(name_of(metric), low / scale, high / scale, odd, odd)
+    price: Price | None = None if isinstance(metric, str) else metric
+    counts = _counts(space, metric, width)
     if counts is None:
-        return budget_sampler(space, [window])
-    low, high = floor(window.low), ceil(window.high)
+        return budget_sampler(space, [window], price=price)
 
     def propose(rng: np.random.Generator, n: int) -> Archs:
-        return counts.sample(rng, n, low, high)
+        return counts.sample(rng, n, floor(low), ceil(high))
 
-    return BudgetSampler(space, (window,), "exact: one table for all bins", propose, (window,))
+    return BudgetSampler(space, (window,), "exact: one table for all bins", propose, (window,), price=price)
 
 
 @lru_cache(maxsize=4)
-def _counts(space: Space, width: float) -> SuffixCounts | None:
+def _counts(space: Space, metric: Metric, width: float) -> SuffixCounts | None:
     """How many networks there are at each cost: one table for all bins; where its costs are rounded, bins reject."""
     if not isinstance(space, SequentialSpace):
         return None
-    walk = walk_of(space)
+    walk = walk_of(space, metric)
     most = walk.extremes()[1]
     finest = bin_width(walk, most, most)
     return count_suffixes(walk, walk.unit if walk.unit >= finest else bin_width(walk, most - int(width), most))

@@ -2,7 +2,8 @@
 
 Paper: the released code of "Single Path One-Shot", arXiv 1904.00420, which draws a bin of 10 M between 290 and 360 M
 multiply-accumulates, then networks until one falls into it.
-Differences: one exact draw from the window takes the place of up to 500 rejected ones.
+Differences: one exact draw from the window takes the place of up to 500 rejected ones, and a window may be of any cost,
+measured latency included.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from math import ceil, isfinite
 
 import numpy as np
 
-from ..costs.budget import BudgetSampler, budget_sampler, cost_constraints
-from ..costs.table import costs_of
+from ..costs.budget import BudgetSampler, budget_sampler, cost_constraints, inside
+from ..costs.table import Price
 from ..errors import BudgetError, InputError
 from ..objective import Constraint, parse_where
 from ..space import Space
@@ -48,11 +49,11 @@ class Budgeted:
         if self.step:
             constraints = (_bin(constraints[0], self.step, draw.rng), *constraints[1:])
         if self.of is None:
-            archs, _ = _sampler(space, constraints).sample(draw.rng, 1)
+            archs, _ = _sampler(space, constraints, draw.price).sample(draw.rng, 1)
             return Step((Path(one(archs), regularise=True),))
         for _ in range(TRIES):
             step = self.of(space, draw)
-            if _within(space, step, constraints):
+            if _within(space, step, constraints, draw.price):
                 return step
         raise BudgetError(
             f"{space.name}: no step of {self.of} had all its paths within {' and '.join(map(str, constraints))} in "
@@ -73,11 +74,11 @@ def _bin(window: Constraint, width: float, rng: np.random.Generator) -> Constrai
     )
 
 
-def _within(space: Space, step: Step, constraints: tuple[Constraint, ...]) -> bool:
+def _within(space: Space, step: Step, constraints: tuple[Constraint, ...], price: Price | None) -> bool:
     archs = np.array([p.arch for p in step.paths], dtype=np.int8)
-    return all(c.holds(v) for c in constraints for v in costs_of(space, archs, c.name).tolist())
+    return all(inside(space, archs, c, price).all() for c in constraints)
 
 
 @lru_cache(maxsize=64)
-def _sampler(space: Space, constraints: tuple[Constraint, ...]) -> BudgetSampler:
-    return budget_sampler(space, constraints)
+def _sampler(space: Space, constraints: tuple[Constraint, ...], price: Price | None) -> BudgetSampler:
+    return budget_sampler(space, constraints, price=price)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from ..costs.table import Price
 from ..space import Arch, Archs, Space
 
 Score = Callable[[Sequence[Arch]], Sequence[float]]
@@ -18,11 +19,15 @@ def no_score(archs: Sequence[Arch]) -> list[float]:
 
 
 class Draw(NamedTuple):
-    """What a draw may depend on. `score` is minus the loss on this step's batch: higher is better."""
+    """What a draw may depend on. `score` is minus the loss on this step's batch: higher is better.
+
+    Samplers at a latency need the `price` of layers.
+    """
 
     rng: np.random.Generator
     step: int = 0
     score: Score = no_score
+    price: Price | None = None
 
 
 class Path(NamedTuple):
@@ -58,9 +63,9 @@ class Sampler(Protocol):
         """The paths of one step."""
 
 
-def batches_per_step(sampler: Sampler, space: Space) -> int:
+def batches_per_step(sampler: Sampler, space: Space, price: Price | None = None) -> int:
     """How many batches each step of a sampler takes."""
-    step = sampler(space, Draw(np.random.default_rng(0)))
+    step = sampler(space, Draw(np.random.default_rng(0), price=price))
     return len(step.paths) if step.fresh_batch else 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple, Protocol
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import pareto
-from ..costs import costs_of
-from ..costs.budget import BudgetSampler, budget_sampler
+from ..costs import Price
+from ..costs.budget import BudgetSampler, budget_sampler, inside
 from ..errors import BudgetError
 from ..objective import Constraint, Metrics, Objective
 from ..run import jsonable
@@ -64,8 +64,9 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Objectives and constraints over a space. Constraints on `cost/...` are cheap: checked before any evaluation.
+    """Objectives and constraints over a space.
 
+    Constraints on `cost/...` and on the `price` are cheap: checked before any evaluation.
     Searchers for a single objective go by Pareto order when there are several (`pareto.best_first`).
     """
 
@@ -73,15 +74,17 @@ class Task:
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...] = ()
     among: Archs | None = None  # the only architectures there are, for tables that hold a part of their space
+    price: Price | None = None  # a further cost that adds up over layers: measured latencies
 
     @cached_property
     def cheap(self) -> tuple[Constraint, ...]:
         """Constraints that need no evaluation."""
-        return tuple(c for c in self.constraints if c.name.startswith("cost/"))
+        priced = () if self.price is None else (self.price.name,)
+        return tuple(c for c in self.constraints if c.name.startswith("cost/") or c.name in priced)
 
     @cached_property
     def _sampler(self) -> BudgetSampler:
-        return budget_sampler(self.space, self.cheap)
+        return budget_sampler(self.space, self.cheap, price=self.price)
 
     @cached_property
     def _members(self) -> Archs | None:
@@ -111,8 +114,8 @@ class Task:
     def _affordable(self, archs: Archs) -> Bools:
         good = np.ones(len(archs), dtype=bool)
         for c in self.cheap:
-            costs = costs_of(self.space, archs[good], c.name.removeprefix("cost/"))
-            good[good] = [c.holds(v) for v in costs.tolist()]
+            short = replace(c, name=c.name.removeprefix("cost/"))
+            good[good] = inside(self.space, archs[good], short, self.price)
         return good
 
     def sample(self, rng: np.random.Generator, n: int) -> Archs:

@@ -1,0 +1,248 @@
+"""Milliseconds of a network on this machine, through onnxruntime or torch: warm-up, repeats, median and quartiles.
+
+With one thread the clock is that of the thread: time on the processor, so that a busy machine does not count waiting
+for its turn (what others do to caches and clock rates it does count). With more threads it is the clock on the wall.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..blueprint import Blueprint, Layer
+from ..errors import InputError, RunError, UnknownNameError
+from .graph import graph
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Floats = npt.NDArray[np.float64]
+Runner = Callable[[], object]  # runs the network once
+
+ENGINES = ("onnx", "eager")
+REPEATS, WARMUP = 50, 5
+SECONDS = 20.0  # for one network, at least LEAST repeats however long they take
+LEAST = 5
+NO_ENGINE = "latency through onnxruntime needs it: pip install 'supernetic[export]', or ask for the engine eager"
+# What speed is measured against: about as long as a layer, and made of what layers are made of.
+STANDARD = Blueprint((Layer("standard", "mbconv", 32, 32, 28, 28, 3, 1, 4, 128, 32, act="relu", shortcut="identity"),))
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds per batch: median and quartiles of the repeats."""
+
+    ms: float
+    low: float
+    high: float
+    repeats: int
+    engine: str
+    batch: int
+    threads: int
+
+    @property
+    def per_image(self) -> float:
+        """Milliseconds per image."""
+        return self.ms / self.batch
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "per_image": self.per_image}
+
+
+def time_network(
+    network: nn.Module | Blueprint,
+    *,
+    side: int,
+    channels: int,
+    batch: int = 1,
+    engine: str = "onnx",
+    threads: int = 1,
+    repeats: int = REPEATS,
+    warmup: int = WARMUP,
+    seconds: float = SECONDS,
+) -> Timing:
+    """How long a batch of random images takes. Long runs are repeated less often, to keep within `seconds`."""
+    require(engine, batch, threads, repeats)
+    with torch_threads(engine, threads):
+        run = runner(network, engine, batch, threads, channels, side)
+        return _timing(run, engine, batch, threads, repeats, warmup, seconds)
+
+
+def time_file(
+    path: str | Path,
+    *,
+    batch: int = 1,
+    threads: int = 1,
+    repeats: int = REPEATS,
+    warmup: int = WARMUP,
+    seconds: float = SECONDS,
+) -> Timing:
+    """How long a batch takes in an ONNX file, or in that of an exported model's directory."""
+    require("onnx", batch, threads, repeats)
+    file = Path(path) / "model.onnx" if Path(path).is_dir() else Path(path)
+    if not file.is_file():
+        raise RunError(f"{file} does not exist: an ONNX file or the directory of an exported model is timed")
+    run = _session(str(file), threads, batch)
+    return _timing(run, "onnx", batch, threads, repeats, warmup, seconds)
+
+
+def require(engine: str, batch: int, threads: int, repeats: int) -> None:
+    """Refuse what cannot be measured."""
+    if engine not in ENGINES:
+        raise UnknownNameError("engine", engine, ENGINES)
+    for name, value in (("batch", batch), ("threads", threads), ("repeats", repeats)):
+        if value < 1:
+            raise InputError(f"{name} must be at least 1, got {value}")
+    if engine == "onnx" and not all(map(find_spec, ("onnx", "onnxruntime"))):
+        raise InputError(NO_ENGINE)
+
+
+def _timing(run: Runner, engine: str, batch: int, threads: int, repeats: int, warmup: int, seconds: float) -> Timing:
+    clock = clock_of(threads)
+    end = time.perf_counter() + seconds
+    for _ in range(warmup):
+        run()
+        if time.perf_counter() > end - seconds / 2:  # so slow that there is little left to warm
+            break
+    taken: list[int] = []
+    while len(taken) < repeats and (len(taken) < LEAST or time.perf_counter() < end):
+        begin = clock()
+        run()
+        taken.append(clock() - begin)
+    low, middle, high = (np.percentile(taken, [25, 50, 75]) / 1e6).tolist()
+    return Timing(middle, low, high, len(taken), engine, batch, threads)
+
+
+def clock_of(threads: int) -> Callable[[], int]:
+    """A clock in nanoseconds."""
+    return time.thread_time_ns if threads == 1 else time.perf_counter_ns
+
+
+# --- against a standard -----------------------------------------------------------------------------------------------
+
+
+class Stopwatch:
+    """Times many networks so that they compare, though the machine grows slower and faster meanwhile.
+
+    Before and after each run of a network a standard block runs; what counts is the ratio. `ms` turns ratios into
+    milliseconds by the standard's median over all that was measured.
+    """
+
+    def __init__(self, *, engine: str = "onnx", batch: int = 1, threads: int = 1, repeats: int = REPEATS) -> None:
+        require(engine, batch, threads, repeats)
+        self.engine, self.batch, self.threads, self.repeats = engine, batch, threads, repeats
+        self._standard = runner(STANDARD, engine, 1, threads)
+        self._ticks: list[int] = []
+
+    def ratio(self, blueprint: Blueprint) -> float:
+        """How often the standard block would run meanwhile: the median of the repeats."""
+        clock = clock_of(self.threads)
+        ticks: list[int] = []  # of the standard, the network, the standard, ..., the standard
+        with torch_threads(self.engine, self.threads):
+            runs = self._standard, runner(blueprint, self.engine, self.batch, self.threads)
+            for i in range(2 * (WARMUP + self.repeats) + 1):
+                begin = clock()
+                runs[i % 2]()
+                ticks.append(clock() - begin)
+        ticks = ticks[2 * WARMUP :]
+        self._ticks += ticks[::2]
+        around = [(a + b) / 2 for a, b in pairwise(ticks[::2])]
+        return float(np.median(np.array(ticks[1::2]) / around))
+
+    @property
+    def ms(self) -> float:
+        """Milliseconds of the standard block."""
+        return float(np.median(self._ticks)) / 1e6
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def torch_threads(engine: str, threads: int) -> Iterator[None]:
+    """Torch's number of threads is the whole process's: it is put back."""
+    if engine != "eager":
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def runner(
+    network: nn.Module | Blueprint, engine: str, batch: int, threads: int, channels: int = 0, side: int = 0
+) -> Runner:
+    """The network, ready to run on random images; a blueprint has its own channels and side."""
+    if engine == "eager":
+        return _eager(network, batch, channels, side)
+    blueprint = network if isinstance(network, Blueprint) else getattr(network, "blueprint", None)
+    if isinstance(blueprint, Blueprint):
+        return _session(graph(blueprint, _weights(network)), threads, batch)
+    return _exported(network, threads, batch, channels, side)
+
+
+def _weights(network: nn.Module | Blueprint) -> dict[str, npt.NDArray[Any]] | None:
+    if isinstance(network, Blueprint):
+        return None
+    return {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
+
+
+def _exported(network: Any, threads: int, batch: int, channels: int, side: int) -> Runner:
+    """A module that has no blueprint goes through torch's exporter."""
+    from tempfile import TemporaryDirectory
+
+    from ..exporters.onnx import write_onnx
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        write_onnx(network, path, channels=channels, side=side)
+        return _session(path.read_bytes(), threads, batch)
+
+
+def _session(model: str | bytes, threads: int, batch: int) -> Runner:
+    import onnxruntime  # type: ignore[import-untyped]
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 3  # errors only
+    try:
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its own classes are not public
+        raise RunError(f"onnxruntime cannot read {model if isinstance(model, str) else 'the graph'}: {error}") from None
+    source = session.get_inputs()[0]
+    shape = [batch, *(int(n) for n in source.shape[1:])]
+    images = {source.name: np.random.default_rng(0).standard_normal(shape, np.float32)}
+    return lambda: session.run(None, images)
+
+
+def _eager(network: Any, batch: int, channels: int, side: int) -> Runner:
+    import torch
+
+    from ..nn.network import build
+
+    if isinstance(network, Blueprint):
+        channels, side = network.in_channels, network.side
+        network = build(network, seed=0)
+    network = network.eval().to(memory_format=torch.channels_last)
+    images = torch.randn(batch, channels, side, side).contiguous(memory_format=torch.channels_last)
+
+    def run() -> object:
+        with torch.inference_mode():
+            return network(images)
+
+    return run
