@@ -198,6 +198,31 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run/result.json").read_text()) == first.to_json()
 
 
+def test_tensorboard_shows_the_same_losses_and_changes_nothing_else(tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    seen = []
+
+    def watch(training: Iterable[Progress]) -> Iterator[Progress]:
+        for p in training:
+            seen.append(p.loss)
+            yield p
+
+    small(out=tmp_path / "with", tensorboard=True, progress=watch)
+    small(out=tmp_path / "without")
+    scalars = events.EventAccumulator(str(tmp_path / "with/tensorboard")).Reload().Scalars("loss")
+    assert [s.value for s in scalars] == pytest.approx(seen)
+    for name in ("run.toml", "supernet.safetensors", "metrics.jsonl"):
+        assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes(), name
+    assert not (tmp_path / "without/tensorboard").exists()
+
+
+def test_without_tensorboard_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(InputError, match=r"supernetic\[tracking\]"):
+        small(out=tmp_path / "run", tensorboard=True)
+    assert not (tmp_path / "run").exists()
+
+
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     small(out=tmp_path / "run")
     with pytest.raises(RunError, match="seed is 0 there, 1 here"):

@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -34,7 +35,21 @@ def test_tensorboard_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         list(tensorboard(STEPS, tmp_path))
 
 
-def test_tensorboard_writes_events(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
+def test_tensorboard_can_read_what_is_written(tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     assert list(tensorboard(STEPS, tmp_path)) == STEPS
-    assert list(tmp_path.glob("events*"))
+    seen = events.EventAccumulator(str(tmp_path)).Reload()
+    for name, values in (("loss", [2.4, 2.3, 2.2]), ("lr", [0.05] * 3), ("images_per_s", [1234.5] * 3)):
+        scalars = seen.Scalars(name)
+        assert [s.step for s in scalars] == [1, 2, 3]
+        assert [s.value for s in scalars] == pytest.approx(values)
+
+
+def test_tensorboard_forgets_steps_that_are_taken_again(tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    interrupted = tensorboard(STEPS, tmp_path)
+    assert [next(interrupted).step for _ in range(2)] == [1, 2]
+    interrupted.close()  # type: ignore[attr-defined]
+    list(tensorboard([replace(p, loss=9.0) for p in STEPS[1:]], tmp_path))
+    scalars = events.EventAccumulator(str(tmp_path)).Reload().Scalars("loss")
+    assert [(s.step, round(s.value, 4)) for s in scalars] == [(1, 2.4), (2, 9.0), (3, 9.0)]

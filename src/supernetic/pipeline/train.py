@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..training.recipe import Recipe
 
 WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
+TENSORBOARD = "tensorboard"  # its events; like timings, no part of what is reproduced
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 DEVICES, PRECISIONS = ("auto", "cpu", "cuda"), ("no", "fp16", "bf16")
 FITTED = ("classes", "in_channels", "side")  # settings of spaces that follow from the data
@@ -101,6 +102,7 @@ def train(
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
+    tensorboard: bool = False,
     progress: Watch | None = None,
 ) -> TrainResult:
     """Train a supernet; a run that exists with the same settings is resumed, or returned if it is finished.
@@ -112,12 +114,17 @@ def train(
     recorded, since another number gives other roundings. `device` is `cpu`, `cuda` or `auto`, `precision` is `no`
     (mixed), `fp16` or `bf16`. Several `processes` share each batch: on a CPU with `threads` each, or one per GPU; a
     script that asks for them needs `if __name__ == "__main__":`. `snapshots` are steps, or shares of them such as
-    `10%,50%`, whose weights are kept for `robustness` and for `load_supernet(run, step)`. `progress` wraps the steps,
-    such as `training.show.bar`.
+    `10%,50%`, whose weights are kept for `robustness` and for `load_supernet(run, step)`. With `tensorboard` every
+    step is written for TensorBoard too, into the run's `tensorboard/`. `progress` wraps the steps, such as
+    `training.show.bar`.
     """
     for name, value in (("steps", steps), ("limit", limit), ("threads", threads), ("processes", processes)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
+    if tensorboard:
+        from ..training.show import tensorboard_writer
+
+        tensorboard_writer()  # says now if it is missing, before anything is written
     threads = threads or max(1, (os.cpu_count() or 1) // 2 // processes)
     hardware = {"threads": threads, **hardware_of(device, precision, processes)}
     job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed)
@@ -127,7 +134,7 @@ def train(
         return job.result(None, None)
     with place(out, job.space.name, job.settings) as run:
         if not (run.path / WEIGHTS).exists():
-            job.fit(run, progress)
+            job.fit(run, _with_tensorboard(run.path, progress) if tensorboard else progress)
         losses = [r["loss"] for r in run.read("metrics.jsonl") if r["task"] == TASK]
         result = job.result(str(run.path), losses[-1])
         run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
@@ -421,6 +428,16 @@ def hardware_of(device: str, precision: str, processes: int) -> dict[str, Any]:
         raise InputError(f"each process needs a GPU: there are {torch.cuda.device_count()}, got processes={processes}")
     several = {"processes": processes} if processes > 1 else {}
     return {"device": found, "precision": precision, **several}
+
+
+def _with_tensorboard(path: Path, progress: Watch | None) -> Watch:
+    from ..training.show import tensorboard
+
+    def watch(steps: Iterable[Progress]) -> Iterator[Progress]:
+        written = tensorboard(steps, path / TENSORBOARD)
+        return progress(written) if progress else written
+
+    return watch
 
 
 def _batches(dataset: Dataset, recipe: Recipe, seed: int, world: int = 1) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ..errors import InputError
 from .loop import Progress
@@ -35,13 +35,27 @@ def time_left(seconds: float) -> str:
 
 
 def tensorboard(steps: Iterable[Progress], directory: str | Path) -> Iterator[Progress]:
-    """Writes loss and learning rate for TensorBoard, which is the extra `tracking`."""
+    """Writes loss, learning rate and images per second for TensorBoard, which is the extra `tracking`.
+
+    What an interrupted training wrote about the steps that are taken again is hidden.
+    """
+    make = tensorboard_writer()
+    writer = None
+    try:
+        for p in steps:
+            writer = writer or make(str(directory), purge_step=p.step)
+            for name, value in (("loss", p.loss), ("lr", p.lr), ("images_per_s", p.images_per_s)):
+                writer.add_scalar(name, value, p.step)
+            yield p
+    finally:
+        if writer:
+            writer.close()
+
+
+def tensorboard_writer() -> Callable[..., Any]:
+    """TensorBoard's writer, if it is installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise InputError("TensorBoard is not installed: pip install 'supernetic[tracking]'") from None
-    with SummaryWriter(str(directory)) as writer:
-        for p in steps:
-            writer.add_scalar("loss", p.loss, p.step)
-            writer.add_scalar("lr", p.lr, p.step)
-            yield p
+    return SummaryWriter
