@@ -4,9 +4,9 @@ BIN := .venv/bin
 
 .PHONY: demo test lint format clean
 
-demo: .venv/.installed  ## install, then a Pareto search on a bundled benchmark table into runs/demo
-	$(BIN)/supernetic search --table nasbench201 --objective "max c10_valid_200" --objective "min macs" \
-	    --where "macs<=100M" --out runs/demo
+demo: .venv/.installed  ## install, then from images to finished models and a report, in runs/demo
+	$(BIN)/supernetic search --where "macs<=4M" --minutes 5 --keep 3 --out runs/demo
+	$(BIN)/supernetic predict runs/demo/models/model-1 embedded --top 1 | head -3
 
 test: .venv/.dev lint  ## install, lint, types, all tests
 	$(BIN)/pytest -n 2
@@ -28,9 +28,9 @@ clean:
 	touch $@
 
 .venv/.installed: .venv/.made pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[export]"
 	touch $@
 
 .venv/.dev: .venv/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,export]"
 	touch $@

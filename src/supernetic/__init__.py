@@ -17,9 +17,16 @@ if TYPE_CHECKING:
     from .catalog import space as load_space
     from .catalog import table as load_table
     from .errors import InputError, SupernetError
+    from .exporters.model import load_model as load
     from .objective import Constraint, Objective
+    from .pipeline.derive import derive
+    from .pipeline.export import export
+    from .pipeline.latency import latency
     from .pipeline.look import cost, list_spaces
+    from .pipeline.predict import predict
     from .pipeline.rank import rank
+    from .pipeline.report import report
+    from .pipeline.resume import resume
     from .pipeline.sample import sample
     from .pipeline.search import search
     from .pipeline.train import train
@@ -41,10 +48,17 @@ _HOMES = {
     "SupernetError": "errors",
     "cost": "pipeline.look",
     "declare": "spaces.declared",
+    "derive": "pipeline.derive",
+    "export": "pipeline.export",
+    "latency": "pipeline.latency",
     "list_spaces": "pipeline.look",
+    "load": "exporters.model:load_model",
     "load_space": "catalog:space",  # not `space`: that is a module
     "load_table": "catalog:table",
+    "predict": "pipeline.predict",
     "rank": "pipeline.rank",
+    "report": "pipeline.report",
+    "resume": "pipeline.resume",
     "sample": "pipeline.sample",
     "search": "pipeline.search",
     "train": "pipeline.train",
@@ -64,10 +78,17 @@ __all__ = [
     "SupernetError",
     "cost",
     "declare",
+    "derive",
+    "export",
+    "latency",
     "list_spaces",
+    "load",
     "load_space",
     "load_table",
+    "predict",
     "rank",
+    "report",
+    "resume",
     "sample",
     "search",
     "train",

@@ -265,9 +265,9 @@ def _new_plan(request: Request, job: steps.Job, supernet_steps: int, network_ste
         _drawn(job, MEASURED), threads=int(training.settings["threads"]), workers=job.workers,
     )  # fmt: skip
     plan = make_plan(
-        speed, request.minutes, supernet_steps=request.steps or supernet_steps,
-        network_steps=request.network_steps or network_steps, networks=networks, models=job.keep,
-        workers=job.workers, room=count_networks(job.space, job.where), spent=spent,
+        speed, request.minutes, supernet_steps=supernet_steps, network_steps=network_steps, networks=networks,
+        models=job.keep, workers=job.workers, room=count_networks(job.space, job.where), spent=spent,
+        asked={"train": request.steps, "compare": request.network_steps},
     )  # fmt: skip
     return replace(plan, **{k: v for k, v in asked.items() if v})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ class Request:
 
     data: str | Path = "embedded"
     space: str | Space = "auto"  # a name, a file, or what suits the images and the budget
-    objectives: tuple[str | Objective, ...] = ()  # the least validation cross-entropy and the least MACs if empty
-    where: tuple[str | Constraint, ...] = ()
+    objectives: Sequence[str | Objective] = ()  # the least validation cross-entropy and the least MACs if empty
+    where: Sequence[str | Constraint] = ()
     minutes: float | None = None  # for everything; without it, the recipes' own lengths
     keep: int = 5  # models to choose on the front
     preset: str | None = None
@@ -36,7 +37,7 @@ class Request:
     generations: int | None = None
     evaluations: int | None = None
     retrain: str = "auto"  # scratch, inherit (from the supernet), none; auto: by the space's way of sharing
-    baselines: tuple[str | Path, ...] = ()  # Python files with `build(classes, in_channels, side)`, or `timm:NAME`
+    baselines: Sequence[str | Path] = ()  # Python files with `build(classes, in_channels, side)`, or `timm:NAME`
     recipe: str | Path | None = None  # of the supernet
     retrain_recipe: str | Path | None = None  # of finished networks
     steps: int | None = None  # of the supernet's training

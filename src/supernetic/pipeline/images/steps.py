@@ -162,8 +162,7 @@ def search(job: Job, run: Run, tell: Callable[[Generation], None]) -> None:
 
 def task_of(job: Job, run: Run) -> Task:
     """What is searched for."""
-    table = latency_table(job, run)
-    return Task(job.space, job.objectives, job.where, **({"latency": table} if table else {}))
+    return Task(job.space, job.objectives, job.where, price=latency_table(job, run))
 
 
 def evaluator(job: Job, supernet: Supernet, table: LatencyTable | None = None) -> Evaluator:
