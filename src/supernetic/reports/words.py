@@ -259,7 +259,8 @@ def _controls(comparisons: Sequence[Mapping[str, Any]] | None) -> str:
         return ""
     found = Counter(verdict(c["low"], c["high"]) for c in known)
     better, worse, open_ = found["won"], found["lost"], found["open"]
-    text = f"Of {count(len(known), 'comparison')} with controls on test images, the chosen models are shown better in "
+    many = f"{number(len(known))} {'comparison' if len(known) == 1 else 'comparisons'}"
+    text = f"Of {many} with controls on test images, the chosen models are shown better in "
     text += number(better) if better else "none"
     text += f" and worse in {number(worse)}" if worse else ""
     return text + (f"; {number(open_)} {'is' if open_ == 1 else 'are'} not decided." if open_ else ".")

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from supernetic.errors import UnknownNameError
+from supernetic.reports.why import why
+
+Make = Callable[..., Path]
+
+
+def test_what_a_model_beat_and_what_it_did_not(make: Make) -> None:
+    path = make()
+    trust = json.loads((path / "trust.json").read_text())
+    trust["comparisons"] = [
+        {"model": "model-2", "control": "largest", "difference": -2.0, "low": -3.0, "high": -1.0},
+        {"model": "model-2", "control": "random-2", "difference": 1.5, "low": 0.5, "high": 2.5},
+        {"model": "model-2", "control": "mobilenetv2", "difference": 0.2, "low": -0.8, "high": 1.2},
+        {"model": "model-1", "control": "random-1", "difference": 9.0, "low": 8.0, "high": 10.0},
+    ]
+    (path / "trust.json").write_text(json.dumps(trust))
+    lines = why(path, "model-2")
+    assert lines[0].startswith("model-2: ")
+    assert lines[2:5] == [
+        "shown better than random-2: +1.50 points of test accuracy (95 % interval 0.50 to 2.50)",
+        "not decided against mobilenetv2: +0.20 points of test accuracy (95 % interval \N{MINUS SIGN}0.80 to 1.20)",
+        "shown worse than largest: \N{MINUS SIGN}2.00 points of test accuracy (95 % interval \N{MINUS SIGN}3.00 to "
+        "\N{MINUS SIGN}1.00)",
+    ]
+    assert any(line.startswith("model-1 has ") for line in lines)
+    assert "shown worse than model-1: \N{MINUS SIGN}9.00 points" in why(path, "random-1")[-1]
+
+
+def test_where_it_stands_among_the_trials(make: Make) -> None:
+    path = make()
+    search = json.loads((path / "search.json").read_text())
+    chosen = search["chosen"][2]["metrics"]
+    trials = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
+    cheaper = [t for t in trials if t["status"] == "ok" and t["metrics"]["cost/macs"] <= chosen["cost/macs"]]
+    said = why(path, "model-3")[1]
+    assert said == (f"of {len(cheaper) - 1} other trials with no more MACs, 0 have a better validation cross-entropy")
+
+
+def test_an_unknown_model_gets_a_suggestion(make: Make) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown model 'model2': did you mean 'model-2'\?"):
+        why(make(), "model2")
+
+
+def test_before_the_test_nothing_is_compared(make: Make) -> None:
+    lines = why(make(until="search"), "model-1")
+    assert not any("better than" in line for line in lines)
