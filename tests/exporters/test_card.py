@@ -3,11 +3,13 @@
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from math import nan
 
 import numpy as np
 import pytest
 import torch
+from markdown_it import MarkdownIt
 
 from supernetic.datasets import load
 from supernetic.datasets.batches import Batches
@@ -99,7 +101,36 @@ def test_names_from_outside_stay_text(name: str) -> None:
     assert not re.search(r"(?<!\\)\[", prose)
 
 
-def test_escaping_keeps_what_people_read() -> None:
-    assert escape("ankle boot") == "ankle boot"
-    assert escape("t-shirt") == r"t\-shirt"
-    assert escape(" a\tb\u2028c ") == "a b c"
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("ankle boot", "ankle boot"),
+        ("t-shirt 1.5", "t-shirt 1.5"),
+        ("MB6_K7_SE", "MB6_K7_SE"),
+        (" a\tb\u2028c ", "a b c"),
+        ("_a_ *b* `c`", r"\_a\_ \*b\* \`c\`"),
+        ("# a", r"\# a"),
+        ("12. a", r"12\. a"),
+        ("a|b~c\\", r"a\|b\~c\\"),
+        ("<b>&", "&lt;b&gt;&amp;"),
+        ("see http://x.y www.z.org", r"see http\://x.y www\.z.org"),
+    ],
+)
+def test_escaping_changes_only_what_markdown_would(text: str, escaped: str) -> None:
+    assert escape(text) == escaped
+
+
+MARKUP = (
+    "<i>", "a|b", "[x](y)", "![x](y)", "# h", "- i", "+ i", "* i", "12. i", "3) i", "`c`", "*b*_c_", "__b__", "~~s~~",
+    "===", "---", "&lt;", "\\", "> q",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MARKUP)
+@pytest.mark.parametrize("form", ["{}", "- {}", "# {}", "| {} | b |\n|---|---|"])
+def test_a_reader_of_markdown_sees_the_text_itself(text: str, form: str) -> None:
+    def words(markdown: str) -> str:
+        return unescape(re.sub(r"<[^>]*>", "", reader.render(markdown))).strip()
+
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    assert words(form.format(escape(text))).split() == words(form.format("@@")).replace("@@", text).split()

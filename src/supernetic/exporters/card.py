@@ -22,6 +22,9 @@ SHOWN = 20  # classes that the page names
 SPLITS = {"test": "test images", "valid": "validation images", "train": "training images", "latency": "one machine"}
 UNITS = {"accuracy": " %", "cross_entropy": " nats", "ms": " ms"}
 
+# what Markdown would take for more than text: some signs anywhere, some at word ends, some at the beginning, addresses
+MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]|:(?=//)|(?<=www)\.|@", re.I)
+
 
 @dataclass(frozen=True)
 class Card:
@@ -168,7 +171,8 @@ def escape(text: str) -> str:
     """Text from outside as plain text in one line of Markdown, also within a table."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~:@])", r"\\\1", line)
+    line = MARKUP.sub(r"\\\g<0>", line)
+    return re.sub(r"^(\d+)([.)])", r"\1\\\2", line)  # else the first of a numbered list
 
 
 def _numbers(card: Card) -> str:
