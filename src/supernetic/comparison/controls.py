@@ -29,7 +29,7 @@ STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3,
 STEM, HEAD = 32, 1280
 NARROWEST = 1 / 64  # multiplier: all widths are 8
 LEAST_MAP = 4  # pixels
-DRAWS, TRIES = 10_000, 5  # networks that are drawn at a time, and how often
+GROWING, MANY = (50, 500, 5_000, 20_000), (5_000, 20_000)  # networks that are drawn until one will do
 
 Feasible = Callable[[Archs], npt.NDArray[np.bool_]]
 
@@ -122,7 +122,7 @@ def random_at(
     while True:
         window = Constraint("macs", macs * (1 - tolerance), macs * (1 + tolerance))
         try:
-            return _arch(_draws(space, [*_limits(where), window], feasible, rng)[0])
+            return _arch(_draws(space, [*_limits(where), window], feasible, rng, GROWING)[0])
         except InputError:
             if tolerance >= 1:
                 raise
@@ -142,7 +142,7 @@ def largest(space: Space, where: Sequence[Constraint] = (), *, feasible: Feasibl
     window, best = Constraint("macs"), None
     while True:
         try:
-            draws = _draws(space, [*limits, window], feasible, rng)
+            draws = _draws(space, [*limits, window], feasible, rng, MANY)
         except InputError:
             if best is None:
                 raise
@@ -157,16 +157,18 @@ def largest(space: Space, where: Sequence[Constraint] = (), *, feasible: Feasibl
         window = Constraint("macs", low=float(macs[0]), low_open=True)
 
 
-def _draws(space: Space, limits: list[Constraint], feasible: Feasible | None, rng: np.random.Generator) -> Archs:
-    """Some networks, uniform over those that satisfy everything; an `InputError` if none was found."""
+def _draws(
+    space: Space, limits: list[Constraint], feasible: Feasible | None, rng: np.random.Generator, sizes: Sequence[int]
+) -> Archs:
+    """Some networks, uniform over those that satisfy everything; an `InputError` if none was found in these draws."""
     sampler = budget_sampler(space, limits)
-    n = DRAWS if isinstance(space, SequentialSpace) else DRAWS // 50  # without a table, costs take long
-    for _ in range(TRIES):
-        found = _allowed(space, sampler.propose(rng, n), limits, feasible)
+    slow = 1 if isinstance(space, SequentialSpace) else 20  # without a table, costs take long
+    for n in sizes:
+        found = _allowed(space, sampler.propose(rng, -(-n // slow)), limits, feasible)
         if len(found):
             return found
-    asked = " and ".join(map(str, limits))
-    raise BudgetError(f"{space.name}: none of {TRIES * n:,} draws satisfies all constraints ({asked})")
+    asked = " and ".join(map(str, limits)) or "all constraints"
+    raise BudgetError(f"{space.name}: none of {sum(sizes) // slow:,} draws satisfies {asked}")
 
 
 def _allowed(space: Space, archs: Archs, limits: list[Constraint], feasible: Feasible | None) -> Archs:
