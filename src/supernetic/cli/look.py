@@ -91,6 +91,7 @@ def sample(
     equidistant: Annotated[int, typer.Option(help="With --table: this many, equidistant in a column.")] = 0,
     by: Annotated[str, typer.Option(help="With --equidistant: the column.")] = "",
     drop_worst: Annotated[str, typer.Option(help="With --equidistant: leave this share out first.")] = "0%",
+    latency: Annotated[str, typer.Option(help="A run or file with measured latencies, for limits in ms.")] = "",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -104,7 +105,7 @@ def sample(
             table, equidistant, by, drop_worst=parse_quantity(drop_worst), space=space or None
         )
     else:
-        report = job.sample(space, n, where, prior=prior, method=method, seed=seed)
+        report = job.sample(space, n, where, prior=prior, method=method, seed=seed, latency=latency or None)
     if as_json:
         print_json(report.to_json())
         return
@@ -164,3 +165,42 @@ def rank(
         progress=lambda done, total: say(f"{done:,} of {total:,} networks scored"),
     )
     tell(result, as_json)
+
+
+@app.command()
+def latency(
+    names: Annotated[list[str], typer.Argument(help="Names such as attentive-a1, SPACE/ARCH, models, ONNX files.")],
+    space: Annotated[str, typer.Option(help="The space, if the names are its architectures.")] = "",
+    batch: Annotated[str, typer.Option(help="Images at a time, separated by commas.")] = "1,8,128",
+    engine: Annotated[str, typer.Option(help="onnx (onnxruntime) or eager (torch).")] = "onnx",
+    threads: Annotated[int, typer.Option(help="Processor threads.")] = 1,
+    repeats: Annotated[int, typer.Option(help="At most; long batches are repeated less often.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """Measured milliseconds of networks on this machine, with their spread."""
+    from ..pipeline.latency import latency as job
+
+    sizes = [_whole("--batch", b) for b in batch.split(",")]
+    result = job(names, space=space, batch=sizes, engine=engine, threads=threads, repeats=repeats, progress=say)
+    tell(result, as_json)
+
+
+def _whole(option: str, text: str) -> int:
+    if not text.strip().isdigit():
+        raise InputError(f"{option} takes whole numbers separated by commas, got {text!r}")
+    return int(text)
+
+
+@app.command()
+def robustness(
+    runs: Annotated[list[str], typer.Argument(help="Trainings that differ in their seed, or one with snapshots.")],
+    n: Annotated[int, typer.Option("-n", help="Random networks to compare by.")] = 1024,
+    bn: Annotated[str, typer.Option(help="BN: recalibrate, batch or running.")] = "recalibrate",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Do supernets of other seeds, or at an earlier step, order networks alike? Kendall's tau between them."""
+    from ..pipeline.robustness import robustness as job
+
+    progress = lambda done, total: say(f"{done:,} of {total:,} networks scored")  # noqa: E731
+    tell(job(runs, n=n, bn=bn, seed=seed, progress=progress), as_json)

@@ -128,6 +128,10 @@ def _run(
             progress(name, done, all_)
         page.renew()
 
+    if job.latency:
+        with _timed(run, "latency", page):
+            say("measuring the layers of the space")
+            steps.task_of(job, run).sample(np.random.default_rng(0), 1)  # a budget that holds nothing is known now
     with _timed(run, "train", page):
         steps.train(job, run, page.watched(watch))
     with _timed(run, "search", page):

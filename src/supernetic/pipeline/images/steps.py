@@ -21,6 +21,7 @@ import numpy as np
 
 from ... import catalog
 from ...benchmarks.table import ABSENT
+from ...blueprint import Blueprint
 from ...errors import BudgetError, SupernetError
 from ...evaluators import CostEvaluator, Evaluator, Together
 from ...objective import Constraint, Metrics, Objective
@@ -35,6 +36,7 @@ from .candidates import CHOSEN, Candidate, candidates
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ...comparison.baselines import Baseline
     from ...comparison.trainings import Trained
     from ...datasets import Dataset
     from ...derivation.fold import FoldReport
@@ -161,7 +163,7 @@ def search(job: Job, run: Run, tell: Callable[[Generation], None]) -> None:
 
 
 def task_of(job: Job, run: Run) -> Task:
-    """What is searched for."""
+    """What is searched for; where that takes milliseconds, layers are measured first."""
     return Task(job.space, job.objectives, job.where, price=latency_table(job, run))
 
 
@@ -313,6 +315,7 @@ def test(job: Job, run: Run, entries: Sequence[Compared]) -> None:
         for key, network in _networks(c):
             record[key], correct = _tested(job, network)
             right.setdefault(c.candidate.name, correct)
+        record["latency"] = _latency(c.candidate.network)
     run.write(NETWORKS, json.dumps(records, indent=1) + "\n")
     tau = _agreement(entries)
     contests = list(_contests(entries, right))
@@ -346,6 +349,18 @@ def _tested(job: Job, network: Any) -> tuple[dict[str, float | None], Bools]:
 
     metrics, correct = evaluate(network, job.dataset, "test")
     return {k: jsonable(v) for k, v in metrics.items()}, correct
+
+
+def _latency(network: Blueprint | Baseline) -> dict[str, Any] | None:
+    """Milliseconds for one image on this machine; none for a module that has no blueprint."""
+    from ...exporters.onnx import have_onnx
+    from ...timing.measure import time_network
+
+    if not isinstance(network, Blueprint):
+        return None
+    engine = "onnx" if have_onnx() else "eager"
+    timing = time_network(network, side=network.side, channels=network.in_channels, engine=engine, seconds=1.0)
+    return {MILLISECONDS: timing.ms, "low": timing.low, "high": timing.high, "engine": engine}
 
 
 def _agreement(entries: Sequence[Compared]) -> Agreement:
