@@ -1,0 +1,110 @@
+"""Graphs against torch's own execution and torch's own exporter."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from supernetic.blueprint import Blueprint, Layer
+from supernetic.catalog import space
+from supernetic.exporters.onnx import have_onnx, write_onnx
+from supernetic.nn.network import Network, build
+from supernetic.timing.graph import graph
+
+pytestmark = pytest.mark.skipif(not have_onnx(), reason="needs the extra export")
+
+SPACES = [
+    "macro:channels=8,side=15",
+    "attentive:resolutions=40+56,width=0.25",
+    "nasbench201:channels=4,cells=1,side=15",
+    "nasbench101:channels=8,side=9",
+    "nasbench101-chain:channels=8,side=9",
+    "scarlet-s1:side=33",
+    "scalenet-base:side=33",
+]
+
+
+def weights(network: Network) -> dict[str, Any]:
+    return {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+
+
+def run(data: bytes, images: torch.Tensor) -> Any:
+    import onnxruntime  # type: ignore[import-untyped]
+
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    return session.run(None, {"images": images.numpy()})[0]
+
+
+def trained(blueprint: Blueprint) -> Network:
+    """A network whose BN has statistics of its own."""
+    network = build(blueprint, seed=0)
+    network.train()
+    network(torch.randn(4, blueprint.in_channels, blueprint.side, blueprint.side))
+    return network.eval()
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_graph_computes_what_its_network_does(name: str) -> None:
+    made = space(name)
+    for arch in made.sample(np.random.default_rng(1), 2).tolist():
+        blueprint = made.blueprint(tuple(arch))
+        network = trained(blueprint)
+        images = torch.randn(3, blueprint.in_channels, blueprint.side, blueprint.side)
+        with torch.inference_mode():
+            expected = network(images).numpy()
+        assert run(graph(blueprint, weights(network)), images) == pytest.approx(
+            expected, abs=1e-4 * float(np.abs(expected).max())
+        )
+
+
+@pytest.mark.parametrize("act", ["", "relu", "relu6", "hswish", "swish"])
+@pytest.mark.parametrize("kind", ["conv", "norm", "maxpool", "avgpool", "skip", "zero"])
+def test_every_kind_and_activation(kind: str, act: str) -> None:
+    c = 5 if kind == "conv" else 4
+    layer = Layer("x", kind, 4, c, 9, 5 if kind != "norm" else 9, 3, 1 if kind == "norm" else 2, act=act)
+    side = layer.side_out
+    ends = (Layer("gap", "gap", c, c, side, 1), Layer("classifier", "linear", c, 3, 1, 1))
+    blueprint = Blueprint((Layer("stem", "conv", 3, 4, 9, 9, 3), layer, *ends))
+    network = trained(blueprint)
+    images = torch.randn(2, 3, 9, 9)
+    with torch.inference_mode():
+        expected = network(images).numpy()
+    assert run(graph(blueprint, weights(network)), images) == pytest.approx(expected, abs=1e-5)
+
+
+def operations(path: Path) -> Counter[str]:
+    """What onnxruntime makes of a file."""
+    import onnx
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.optimized_model_filepath = str(path.with_suffix(".optimised"))
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    nodes = onnx.load(options.optimized_model_filepath).graph.node
+    return Counter("Reshape" if n.op_type == "Flatten" else n.op_type for n in nodes)
+
+
+def test_onnxruntime_runs_the_same_operations_as_for_the_exported_file(tmp_path: Path) -> None:
+    block = Layer("a", "mbconv", 16, 16, 16, 16, 3, 1, 4, 64, 16, act="swish", shortcut="identity")
+    blueprint = Blueprint(
+        (
+            Layer("stem", "conv", 3, 16, 32, 16, 3, 2, act="swish"),
+            block,
+            block._replace(name="b", c_out=32, side_out=8, stride=2, shortcut="project", act="relu"),
+            Layer("gap", "gap", 32, 32, 8, 1),
+            Layer("classifier", "linear", 32, 10, 1, 1),
+        )
+    )
+    network = build(blueprint, seed=0).eval()
+    write_onnx(network, tmp_path / "exported.onnx", channels=3, side=32)
+    (tmp_path / "written.onnx").write_bytes(graph(blueprint, weights(network)))
+    assert operations(tmp_path / "written.onnx") == operations(tmp_path / "exported.onnx")
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown activation 'gelu'"):
+        graph(Blueprint((Layer("x", "conv", 3, 4, 9, 9, 3, act="gelu"),)))
