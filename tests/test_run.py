@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -103,6 +104,12 @@ def test_a_second_process_is_kept_out(tmp_path: Path) -> None:
         second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert "in use by another process" in second.stderr
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_lock_that_is_released_in_time_is_waited_for(tmp_path: Path) -> None:
+    first = open_run(tmp_path, {"seed": 0})
+    Timer(0.3, first.close).start()
+    open_run(tmp_path, {"seed": 0}, patience=20).close()
 
 
 def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from supernetic import catalog
+from supernetic.blueprint import Layer
 from supernetic.comparison.controls import LEAST_MAP, largest, mobilenet, mobilenet_v2, random_at
 from supernetic.costs.macs import cost
 from supernetic.costs.table import costs_of
@@ -116,6 +118,31 @@ def test_the_largest_under_several_constraints() -> None:
         return np.asarray((archs == 2).sum(axis=1) <= 3)
 
     assert macs_of(largest(SPACE, where, feasible=slow)) == MACS[good & slow(ALL)].max()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Milliseconds that do not follow MACs: a block with the larger kernel takes 1 ms, others 0.1 ms."""
+
+    name: str = "latency/ms"
+    scale: int = 1000
+    base: int = 500
+
+    def of(self, layer: Layer) -> int:
+        return (1000 if layer.kernel == 5 else 100) if layer.kind == "mbconv" else 0
+
+
+def test_limits_on_measured_latency() -> None:
+    latency = 0.5 + (ALL == 2).sum(axis=1) + 0.1 * (ALL == 1).sum(axis=1)
+    where = [parse_where("latency/ms<=2.8")]
+    found = largest(SPACE, where, price=Table())
+    assert macs_of(found) == MACS[latency < 2.81].max()
+    assert largest(SPACE, where) == (2,) * 8  # nothing is known of latency without its table
+    target = int(np.median(MACS))
+    for seed in range(5):
+        arch = random_at(SPACE, target, np.random.default_rng(seed), where=where, price=Table())
+        assert arch.count(2) <= 2
+        assert abs(macs_of(arch) - target) <= 0.05 * target
 
 
 def test_the_largest_of_all_and_none() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -87,19 +88,22 @@ def test_failures_are_passed_on_and_end_the_others(jobs: Any) -> None:
         spread(jobs.fussy, [1], 1)
 
 
-def test_workers_stop_when_their_parent_is_killed(jobs: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
+def test_workers_stop_when_their_parent_is_ended(jobs: Any, tmp_path: Path, ended_by: signal.Signals) -> None:
     files = [str(tmp_path / "a.pid"), str(tmp_path / "b.pid")]
-    code = (
-        f"import jobs_of_a_test as j; from supernetic.comparison.workers import spread; spread(j.endless, {files}, 2)"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", code])
+    code = f"import jobs_of_a_test as j, supernetic.comparison.workers as w; w.spread(j.endless, {files}, 2)"
+    parent = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True)
     until = monotonic() + 60
     while not all(Path(f).exists() and Path(f).read_text() for f in files):
         assert monotonic() < until
         sleep(0.1)
     pids = [int(Path(f).read_text()) for f in files]
-    parent.kill()
-    parent.wait()
+    if ended_by == signal.SIGINT:
+        os.killpg(parent.pid, ended_by)  # as a terminal does it: to all processes
+    else:
+        parent.send_signal(ended_by)
+    complaint = parent.communicate()[1]
+    assert complaint.count("Traceback") == (ended_by == signal.SIGINT)  # the parent's own, none of the workers'
     while any(_alive(pid) for pid in pids):
         assert monotonic() < until + 30
         sleep(0.1)

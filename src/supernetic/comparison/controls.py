@@ -1,24 +1,24 @@
-"""What a chosen network is compared with: what one would have had without a search.
+"""Controls: what one would have had without a search.
 
     mobilenet    a MobileNetV2 scaled to the budget
     random_at    a random network of the space at the same MACs
     largest      the largest network of the space that the constraints allow
 
-Paper: MobileNetV2 is Sandler et al., arXiv 1801.04381, Table 2.
+Paper: Sandler et al., "MobileNetV2", arXiv 1801.04381, Table 2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ..blueprint import Blueprint, Layer, halved, make_divisible
-from ..costs.budget import budget_sampler, window_of
+from ..costs.budget import budget_sampler, inside
 from ..costs.macs import METRICS, add_up
-from ..costs.table import costs_of
+from ..costs.table import Price, costs_of
 from ..errors import BudgetError, InputError
 from ..objective import Constraint, show_quantity
 from ..samplers.extremes import around, extremes
@@ -110,46 +110,54 @@ def random_at(
     *,
     tolerance: float = 0.05,
     where: Sequence[Constraint] = (),
+    price: Price | None = None,
     feasible: Feasible | None = None,
 ) -> Arch:
     """A random network whose MACs differ from `macs` by the share `tolerance` at most, more where there is none.
 
-    It is drawn uniformly from those that satisfy the constraints on costs in `where`, and `feasible`, which says of
-    many architectures which of them will do (limits on latency, for example).
+    It is drawn uniformly from those that satisfy the constraints on costs in `where`, measured latency included if its
+    `price` is given, and `feasible`, which says of many architectures which of them will do.
     """
     if tolerance <= 0:
         raise InputError(f"the tolerance must be positive, got {tolerance}")
+    allowed = _Allowed.by(space, where, price, feasible)
     while True:
         window = Constraint("macs", macs * (1 - tolerance), macs * (1 + tolerance))
         try:
-            return _arch(_draws(space, [*_limits(where), window], feasible, rng, GROWING)[0])
+            return _arch(allowed.draw(window, rng, GROWING)[0])
         except InputError:
             if tolerance >= 1:
                 raise
         tolerance = min(1.0, 2 * tolerance)
 
 
-def largest(space: Space, where: Sequence[Constraint] = (), *, feasible: Feasible | None = None) -> Arch:
+def largest(
+    space: Space,
+    where: Sequence[Constraint] = (),
+    *,
+    price: Price | None = None,
+    feasible: Feasible | None = None,
+) -> Arch:
     """The network with the most MACs that satisfies the constraints on costs in `where`, and `feasible`.
 
     Networks are drawn from a window of MACs, and improved gene by gene; the window is raised above the best found so
     far until it is empty. Exact for limits on MACs alone where the sampler is; else the end may be missed by little.
     """
-    limits, rng = _limits(where), np.random.default_rng(0)
+    allowed, rng = _Allowed.by(space, where, price, feasible), np.random.default_rng(0)
     top = extremes(space)[1]
-    if len(_allowed(space, _rows(top), limits, feasible)):
+    if len(allowed.of(np.array([top], dtype=np.int8))):
         return top
     window, best = Constraint("macs"), None
     while True:
         try:
-            draws = _draws(space, [*limits, window], feasible, rng, MANY)
+            draws = allowed.draw(window, rng, MANY)
         except InputError:
             if best is None:
                 raise
             return best
         best = _arch(draws[np.argmax(costs_of(space, draws))])
         while True:
-            near = _allowed(space, around(space, best), limits, feasible)
+            near = allowed.of(around(space, best))
             macs = costs_of(space, near)
             if macs.max() == macs[0]:  # the first is the network itself
                 break
@@ -157,37 +165,39 @@ def largest(space: Space, where: Sequence[Constraint] = (), *, feasible: Feasibl
         window = Constraint("macs", low=float(macs[0]), low_open=True)
 
 
-def _draws(
-    space: Space, limits: list[Constraint], feasible: Feasible | None, rng: np.random.Generator, sizes: Sequence[int]
-) -> Archs:
-    """Some networks, uniform over those that satisfy everything; an `InputError` if none was found in these draws."""
-    sampler = budget_sampler(space, limits)
-    slow = 1 if isinstance(space, SequentialSpace) else 20  # without a table, costs take long
-    for n in sizes:
-        found = _allowed(space, sampler.propose(rng, -(-n // slow)), limits, feasible)
-        if len(found):
-            return found
-    asked = " and ".join(map(str, limits)) or "all constraints"
-    raise BudgetError(f"{space.name}: none of {sum(sizes) // slow:,} draws satisfies {asked}")
+@dataclass(frozen=True)
+class _Allowed:
+    """The networks of a space that satisfy all constraints."""
 
+    space: Space
+    limits: tuple[Constraint, ...]  # on costs, by their short names
+    price: Price | None
+    feasible: Feasible | None
 
-def _allowed(space: Space, archs: Archs, limits: list[Constraint], feasible: Feasible | None) -> Archs:
-    """Those that satisfy everything."""
-    for c in limits:
-        low, high = window_of(c)
-        costs = costs_of(space, archs, c.name)
-        archs = archs[(costs >= low) & (costs <= high)]
-    return archs if feasible is None or not len(archs) else archs[feasible(archs)]
+    @classmethod
+    def by(cls, space: Space, where: Sequence[Constraint], price: Price | None, feasible: Feasible | None) -> _Allowed:
+        """Constraints that are not on costs are not looked at: they need an evaluation."""
+        known = (*METRICS, *(() if price is None else (price.name,)))
+        short = [replace(c, name=c.name.removeprefix("cost/")) for c in where]
+        return cls(space, tuple(c for c in short if c.name in known), price, feasible)
 
+    def of(self, archs: Archs) -> Archs:
+        """Those among these."""
+        for c in self.limits:
+            archs = archs[inside(self.space, archs, c, self.price)]
+        return archs if self.feasible is None or not len(archs) else archs[self.feasible(archs)]
 
-def _limits(where: Sequence[Constraint]) -> list[Constraint]:
-    """The constraints on costs, by their short names."""
-    short = [replace(c, name=c.name.removeprefix("cost/")) for c in where]
-    return [c for c in short if c.name in METRICS]
-
-
-def _rows(arch: Arch) -> Archs:
-    return np.array([arch], dtype=np.int8)
+    def draw(self, window: Constraint, rng: np.random.Generator, sizes: Sequence[int]) -> Archs:
+        """Some of a window of MACs, uniformly; an `InputError` if none was found in draws of these sizes."""
+        within = replace(self, limits=(*self.limits, window))
+        sampler = budget_sampler(self.space, within.limits, price=self.price)
+        slow = 1 if isinstance(self.space, SequentialSpace) else 20  # without a table, costs take long
+        for n in sizes:
+            found = within.of(sampler.propose(rng, -(-n // slow)))
+            if len(found):
+                return found
+        asked = " and ".join(filter(None, map(str, within.limits))) or "all constraints"
+        raise BudgetError(f"{self.space.name}: none of {sum(sizes) // slow:,} draws satisfies {asked}")
 
 
 def _arch(row: npt.NDArray[np.int8]) -> Arch:

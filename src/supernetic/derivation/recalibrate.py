@@ -1,7 +1,9 @@
 """Recalibration of BN: a derived network's statistics are averaged anew over fixed training images.
 
-Papers: SPOS and AttentiveNAS (001). Weights of a supernet served many networks, so its running statistics are those of
-none. Which images are taken, and in batches of which size, is said here once, for scores and derived networks alike.
+Papers: SPOS, arXiv 1904.00420; AttentiveNAS (001).
+
+Weights of a supernet served many networks, so its running statistics are those of none. Which images are taken, and in
+batches of which size, is said here once, for scores and derived networks alike.
 """
 
 from __future__ import annotations
