@@ -108,6 +108,14 @@ def test_a_model_is_as_good_as_the_weights_that_are_handed_over(make: Make) -> N
     assert trained.accuracy == networks[1]["test"]["test/accuracy"]
 
 
+def test_costs_are_no_scores(make: Make) -> None:
+    path = make()
+    networks = json.loads((path / "networks.json").read_text())
+    networks[0]["score"]["cost/macs"] = networks[0]["macs"]
+    (path / "networks.json").write_text(json.dumps(networks))
+    assert set(read_run(path).chosen[0].score) == {"valid/cross_entropy", "valid/accuracy"}
+
+
 def test_curves_bear_the_names_of_their_models(make: Make) -> None:
     done, going = read_run(make("done")), read_run(make("going", until="compare"))
     assert [c.name for c in done.curves[:2]] == ["supernet", "model-1"]

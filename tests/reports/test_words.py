@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from supernetic.reports.read import read_run
-from supernetic.reports.words import duration, headline, interval, listed, missing, number, show, status, verdict
+from supernetic.reports.words import (
+    duration,
+    headline,
+    in_words,
+    interval,
+    listed,
+    missing,
+    number,
+    show,
+    status,
+    verdict,
+)
 
 Make = Callable[..., Path]
 
@@ -97,3 +108,10 @@ def test_before_there_are_models_the_best_so_far_is_told(make: Make) -> None:
     run = read_run(path)
     best = min(t.metrics["valid/cross_entropy"] for t in run.trials)
     assert headline(run) == [f"400 architectures scored; the best validation cross-entropy so far is {best:.4g}."]
+
+
+def test_recorded_sentences_are_told_in_the_words_of_the_page() -> None:
+    said = in_words("valid/cross_entropy orders model-1: tau -0.20 [-1.00, +1.00].")
+    minus = "\N{MINUS SIGN}"
+    assert said == f"Validation cross-entropy orders model-1: tau {minus}0.20 [{minus}1.00, +1.00]."
+    assert in_words("model-2 beats random-2.") == "model-2 beats random-2."

@@ -29,6 +29,7 @@ from .words import (
     count,
     duration,
     headline,
+    in_words,
     interval,
     listed,
     metric_name,
@@ -115,7 +116,7 @@ def page(run: Record) -> dict[str, Any]:
         "finished": not left,
         "to_come": listed([STEPS[s] for s in left[1:]]),
         "headline": headline(run),
-        "statements": list(run.trust.get("statements", ())),
+        "statements": [in_words(s) for s in run.trust.get("statements", ())],
         "front": front,
         "legend": [(s, plots.mark(s), LEGEND.get(s, s)) for s in (front.styles if front else ())],
         "trials": _trials_told(run, front.left_out if front else 0),
@@ -249,9 +250,7 @@ def _trust(run: Record) -> str:
         return ""
     turned = lower_is_better(score)
     frame = plots.Frame(
-        plots.axis(
-            (d.x for d in dots), f"supernet's {metric_name(score)} (better to the right)", turned=turned, pad=0.08
-        ),
+        plots.axis((d.x for d in dots), f"supernet's {short(score)} (better to the right)", turned=turned, pad=0.08),
         plots.axis((d.y for d in dots), f"{metric_name(truth)} after training, %", pad=0.1),
         height=380,
     )

@@ -256,7 +256,7 @@ def _models(path: Path, search: Mapping[str, Any], space: Space | None) -> Itera
         metrics = r.get("metrics") or found.get(arch or (), {})
         directory = path / "models" / r["name"]
         card = _json(directory / "model.json", {})
-        score = r.get("score") or {k: v for k, v in metrics.items() if not is_cost(k)}
+        score = r.get("score") or metrics
         yield Model(
             name=r["name"],
             role=r.get("role", ""),
@@ -267,7 +267,7 @@ def _models(path: Path, search: Mapping[str, Any], space: Space | None) -> Itera
             macs=_first(r.get("macs"), metrics.get("cost/macs")),
             params=_first(r.get("params"), metrics.get("cost/params")),
             latency=_latency(r, metrics, card),
-            score=_numbers(score),
+            score={k: v for k, v in _numbers(score).items() if not is_cost(k)},
             trained=_numbers(r.get("trained")),
             inherited=_numbers(r.get("inherited")),
             test=_numbers(r.get("test")),

@@ -44,6 +44,13 @@ def metric_name(name: str) -> str:
     return NAMES.get(name) or (name.removeprefix("table/") if "table/" in name else name.replace("_", " "))
 
 
+def in_words(sentence: str) -> str:
+    """A recorded sentence with the metrics' names for people."""
+    for name, told in NAMES.items():
+        sentence = capital(sentence.replace(name, told)) if sentence.startswith(name) else sentence.replace(name, told)
+    return re.sub(r"(?<![\w-])-(?=\d)", MINUS, sentence)
+
+
 def short(name: str) -> str:
     """The same without its split, where that goes without saying."""
     return metric_name(name).removeprefix("validation ")
