@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...costs.budget import budget_sampler
-from ...errors import InputError
+from ...errors import InputError, RunError
 from ...evaluators.cost import COSTS
 from ...evaluators.scores import SCORES
 from ...objective import Objective, combine
 from ...reports import write_report
-from ...run import SETTINGS, TIMINGS, Run, open_run, read_settings
+from ...run import SETTINGS, TIMINGS, Run, read_settings
 from ...space import Arch, Space
 from ..auto import check_budget, check_images, choose_space, count_networks
 from ..front import Asked, Generation, adjusted, engine_record, settle
-from ..place import place_of
+from ..place import place, place_of
 from ..plan import RETRAIN, Plan, make_plan, measure, paced
 from ..told import Told
 from ..train import TrainJob, Watch, hardware_of, prepare_training
@@ -96,7 +96,7 @@ def search_images(
             training.space.name, training.dataset.name, tuple(map(str, job.where)), tuple(map(str, job.objectives)),
             plan.to_settings(), (*reasons, *plan.lines()), training.result(None, None).memory,
         )  # fmt: skip
-    with open_run(path, job.settings) as run:
+    with place(path, training.space.name, job.settings) as run:
         if not (run.path / RESULT).exists():
             _run(job, run, say, watch, progress, perf_counter() - begin)
             run.write(RESULT, json.dumps(read_found(run.path).to_json(), indent=1) + "\n")
@@ -162,7 +162,8 @@ class _Page:
     def renew(self, *, now: bool = False) -> None:
         """Write the page again, unless that was done a moment ago."""
         if now or monotonic() - self.last > RENEW:
-            write_report(self.path, self.space)
+            with suppress(RunError):  # a page must not end a search; `supernetic report` says what is wrong
+                write_report(self.path, self.space)
             self.last = monotonic()
 
     def watched(self, watch: Watch | None) -> Watch:

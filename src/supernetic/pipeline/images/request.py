@@ -12,6 +12,7 @@ from ...errors import InputError, UnknownNameError
 from ...objective import Constraint, Objective
 from ...searchers import Searcher
 from ...space import Space
+from ..asked import restored, said
 from ..front import at_least
 
 RETRAINS = ("auto", "scratch", "inherit", "none")
@@ -63,28 +64,10 @@ class Request:
 
     def record(self) -> dict[str, Any]:
         """What differs from the defaults, as TOML can hold it; files by their full paths."""
-        record: dict[str, Any] = {}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value != field.default or field.name == "data":
-                record[field.name] = _plain(value)
-        return record
+        fields = dataclasses.fields(self)
+        return said({f.name: v for f in fields if (v := getattr(self, f.name)) != f.default or f.name == "data"})
 
 
 def from_record(record: dict[str, Any]) -> Request:
     """The request that a run recorded, if text can say all of it."""
-    for name, value in record.items():
-        if str(value).startswith("object "):
-            raise InputError(f"{name} was given as an object from Python: call search again with {value[7:]}")
-    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
-    return Request(**settings)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, Path) or (isinstance(value, str) and "/" in value and Path(value).exists()):
-        return str(Path(value).resolve())
-    if isinstance(value, Objective | Constraint):
-        return str(value)
-    return value if isinstance(value, bool | int | float | str) else f"object {value!r}"
+    return Request(**restored(record))
