@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from time import monotonic
@@ -70,16 +71,22 @@ class _Hand:
         with mine, theirs:
             command = [sys.executable, "-m", __name__, str(theirs.fileno())]
             alone = {**os.environ, "OMP_NUM_THREADS": "1"}
-            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=alone)
+            self.process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=alone, process_group=0
+            )
             self.connection = Connection(mine.detach())
         self.item: int | None = None
-        self.connection.send(work)
+        self._send(work)
 
     def take(self, item: int | None, items: Sequence[Any]) -> None:
         """Begin with an item, or have nothing to do."""
         self.item = item
         if item is not None:
-            self.connection.send(items[item])
+            self._send(items[item])
+
+    def _send(self, content: Any) -> None:
+        with suppress(BrokenPipeError):  # it has ended: `hear` will say so
+            self.connection.send(content)
 
     def hear(self) -> tuple[str, Any]:
         """The next message; failures are raised here as there."""
