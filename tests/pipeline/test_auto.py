@@ -135,7 +135,7 @@ def test_auto_says_a_text_that_makes_the_space_again(images: Dataset, side: int)
 @pytest.mark.parametrize("side", [28, 32, 128])
 def test_the_budget_lies_well_within_the_space(images: Dataset, side: int, limit: str) -> None:
     constraint = parse_where(limit)
-    space, _, reasons = choose_space(sized(images, side), [constraint])
+    space, _, reasons = choose_space(sized(images, side), [constraint], minutes=600)
     smallest = share(space, constraint.name, constraint.high)
     narrowest = choose_space(sized(images, side), limits("macs<=1"))[0]
     assert 0.65 <= smallest <= 0.999 or space == narrowest
