@@ -1,15 +1,41 @@
 """Small spaces whose architectures can all be listed."""
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pytest
 
+from supernetic.blueprint import Layer
+from supernetic.costs.macs import layer_cost
+from supernetic.costs.table import Price
 from supernetic.errors import ArchError
 from supernetic.space import Archs, SequentialSpace
 from supernetic.spaces.declared import declare
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201
+
+
+@dataclass(frozen=True, eq=False)
+class Nanoseconds:
+    """A made-up latency: not linear in any other cost, and with no useful common divisor."""
+
+    name: str = "latency/ms"
+    scale: int = 1_000_000
+    base: int = 1234
+
+    def of(self, layer: Layer) -> int:
+        macs, params = layer_cost(layer)
+        return round(float(7 * macs**0.5 + params**0.7 + 31 * layer.kernel))
+
+
+PRICE = Nanoseconds()
+
+
+@pytest.fixture
+def price() -> Price:
+    return PRICE
+
 
 SMALL = {
     "macro": Macro(),

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from supernetic.costs.table import costs_of
+from supernetic.costs.table import Metric, Price, costs_of
 from supernetic.costs.walk import walk_of
 from supernetic.errors import InputError, UnknownNameError
 from supernetic.space import Archs, SequentialSpace
@@ -12,9 +12,10 @@ def columns_of(space: SequentialSpace, archs: Archs) -> list[np.ndarray[tuple[in
     return [slot.option(archs) for slot in walk_of(space).slots]
 
 
-def test_a_walk_costs_what_its_network_costs(small: tuple[SequentialSpace, Archs]) -> None:
+def test_a_walk_costs_what_its_network_costs(small: tuple[SequentialSpace, Archs], price: Price) -> None:
     space, archs = small
-    for metric in ("macs", "params"):
+    metrics: tuple[Metric, ...] = ("macs", "params", price)
+    for metric in metrics:
         walk = walk_of(space, metric)
         total, state = np.full(len(archs), walk.offset), np.zeros(len(archs), dtype=np.int64)
         for slot, cost, column in zip(walk.slots, walk.costs, columns_of(space, archs), strict=True):

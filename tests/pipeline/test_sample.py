@@ -6,6 +6,7 @@ import pytest
 from supernetic import catalog
 from supernetic.errors import BudgetError, InputError, TableError, UnknownNameError
 from supernetic.pipeline.sample import sample, sample_equidistant
+from supernetic.timing.lookup import LatencyTable, reachable_layers
 
 
 def test_samples_are_inside_and_reported() -> None:
@@ -21,6 +22,20 @@ def test_samples_are_inside_and_reported() -> None:
 
 def test_counts_are_given_only_where_they_are_of_all_constraints() -> None:
     assert sample("nasbench201", 5, ["macs<=50M", "params>=0.2M"]).count is None
+
+
+def test_latency_is_a_budget_like_any_other() -> None:
+    space = catalog.space("macro:channels=8,side=16")
+    layers = {layer: 0.5 + 0.1 * (layer.hidden > 0) * layer.kernel for layer in reachable_layers(space)}
+    table = LatencyTable(space.fingerprint, "onnx", 1, 1, len(layers), layers)
+    report = sample(space, 50, ["latency in 7ms..8ms"], latency=table)
+    assert report.trials_per_sample == 1
+    assert report.count is not None
+    assert all(7 <= ms <= 8 for ms in report.values["latency/ms"])
+    assert report.values["latency/ms"] == [table.ms(space.blueprint(tuple(a))) for a in report.archs.tolist()]
+    with pytest.raises(BudgetError, match="run from 6 to"):
+        sample(space, 1, ["latency<=1ms"], latency=table)
+    assert "latency/ms" in sample(space, 2, latency=table).to_json()["values"]
 
 
 def test_a_prior_in_a_file(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from supernetic.blueprint import Layer
 from supernetic.catalog import space
 from supernetic.costs.table import costs_of
 from supernetic.errors import InputError, UnknownNameError
@@ -82,6 +84,46 @@ def test_one_table_serves_all_bins_of_the_paper() -> None:
         assert set(np.rint(costs_of(made, drawn) / 25e6).tolist()) == {float(label)}
         trials.append(n / 200)
     assert max(trials) < 1.2
+
+
+@dataclass(frozen=True, eq=False)
+class Slowness:
+    """A price: a microsecond per channel."""
+
+    name: str = "latency/ms"
+    scale: int = 1000
+    base: int = 5
+
+    def of(self, layer: Layer) -> int:
+        return layer.c_in + layer.hidden
+
+
+@pytest.mark.parametrize("draws", ["proposal", "exact"])
+def test_budgets_of_latency(draws: str) -> None:
+    """Appendix F: the best of k networks that are equally fast."""
+    made, price = space("attentive"), Slowness()
+    sampler = Attentive(k=4, draws=draws, metric="latency/ms", width=0.4, rows=ROWS)  # type: ignore[arg-type]
+    spread = []
+    for s in range(10):
+        candidates: list[Arch] = []
+
+        def score(archs: Sequence[Arch], seen: list[Arch] = candidates) -> list[float]:
+            seen.extend(archs)
+            return [value(a) for a in archs]
+
+        step = sampler(made, Draw(np.random.default_rng([0, s]), s, score, price))
+        assert value(step.paths[0].arch) == max(map(value, candidates))
+        latency = costs_of(made, np.array(candidates), price)
+        assert len(set(np.rint(latency / 400).tolist())) == 1
+        spread.append(latency[0])
+    assert max(spread) - min(spread) > 800  # budgets differ from step to step
+
+
+def test_latency_needs_measurements() -> None:
+    with pytest.raises(InputError, match="latency/ms has to be measured"):
+        Attentive(metric="latency/ms", rows=ROWS)(Macro(), Draw(np.random.default_rng(0)))
+    with pytest.raises(UnknownNameError, match="attentive metric 'peak'"):
+        Attentive(metric="peak")
 
 
 def test_a_space_that_is_no_automaton() -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pytest
 
+from supernetic.blueprint import Layer
 from supernetic.costs import costs_of
 from supernetic.errors import BudgetError
 from supernetic.objective import Constraint, Objective
@@ -37,6 +39,31 @@ def test_samples_are_uniform_over_the_window() -> None:
     assert set(drawn) == inside
     chi_square = sum((n - 100) ** 2 / 100 for n in drawn.values())
     assert chi_square < len(inside) + 4 * (2 * len(inside)) ** 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Slowness:
+    """A price: a microsecond per channel."""
+
+    name: str = "latency/ms"
+    scale: int = 1000
+    base: int = 5
+
+    def of(self, layer: Layer) -> int:
+        return layer.c_in + layer.hidden
+
+
+def test_looked_up_latency_is_cheap_too() -> None:
+    price = Slowness()
+    latency = costs_of(SPACE, ALL, price) / 1000
+    limit = Constraint("latency/ms", high=float(np.quantile(latency, 0.3)))
+    task = Task(SPACE, (ACC, Objective("latency/ms", False)), (Constraint("cost/macs", high=60e6), limit), price=price)
+    assert task.cheap == task.constraints
+    expected = (costs_of(SPACE, ALL) <= 60e6) & (latency <= limit.high)
+    assert (task.feasible(ALL) == expected).all()
+    drawn = task.sample(np.random.default_rng(0), 200)
+    assert {tuple(a) for a in drawn.tolist()} <= {tuple(a) for a in ALL[expected].tolist()}
+    assert Task(SPACE, (ACC,), (limit,)).cheap == ()  # without a price it is evaluated like any other metric
 
 
 def test_an_empty_window_names_the_constraint() -> None:

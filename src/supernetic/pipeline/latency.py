@@ -181,7 +181,9 @@ def _model(name: str, path: Path) -> _Found:
 
     record = verify(path)
     file = path / ONNX
-    return _Found(name, record["space"], Blueprint.from_json(record["blueprint"]), file if file.is_file() else None)
+    return _Found(
+        name, record["settings"]["space"], Blueprint.from_json(record["blueprint"]), file if file.is_file() else None
+    )
 
 
 def _shown(value: int | None, unit: float, digits: int) -> str:

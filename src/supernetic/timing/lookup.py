@@ -29,8 +29,9 @@ Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]  # how many measurements are done, and of how many
 
 FITTED, HELD_OUT = 16, 12  # networks
+PASSES = 2  # over the networks, apart in time: what sums are compared with should itself be sure
 MOST = 1500  # layers that are timed; the others are estimated
-DRAWS = 2000  # networks whose layers come first where there are more
+DRAWS = 500  # networks whose layers come first where there are more
 
 
 def signature(layer: Layer) -> Layer:
@@ -159,36 +160,32 @@ def measure_table(
         raise InputError(f"a table is fitted to at least 3 networks and tested on 2, got {fitted} and {held_out}")
     layers = reachable_layers(space)
     chosen = layers[:most]
-    networks = _networks(space, fitted + held_out, seed)
+    networks, fitted = _networks(space, fitted, held_out, seed)
     watch = Stopwatch(engine=engine, batch=batch, threads=threads, repeats=repeats)
-    total = len(chosen) + len(networks)
-
-    def ratio(i: int, blueprint: Blueprint) -> float:
-        value = watch.ratio(blueprint)
+    subjects = [*map(by_itself, chosen), *networks * PASSES]
+    ratios = []
+    for i, subject in enumerate(subjects, 1):
+        ratios.append(watch.ratio(subject))
         if progress is not None:
-            progress(i, total)
-        return value
-
-    alone = [ratio(i, by_itself(layer)) for i, layer in enumerate(chosen, 1)]
-    whole = [ratio(i, network) for i, network in enumerate(networks, len(chosen) + 1)]
-    measured = {layer: watch.ms * r for layer, r in zip(chosen, alone, strict=True)}
+            progress(i, len(subjects))
+    ms = watch.ms * np.array(ratios)
+    measured = dict(zip(chosen, ms.tolist(), strict=False))
     raw = LatencyTable(space.fingerprint, engine, batch, threads, len(layers), measured)
-    return fit(raw, networks, [watch.ms * r for r in whole], fitted)
+    return fit(raw, networks, ms[len(chosen) :].reshape(PASSES, -1).mean(axis=0), fitted)
 
 
-def fit(raw: LatencyTable, networks: Sequence[Blueprint], ms: Sequence[float], fitted: int) -> LatencyTable:
+def fit(raw: LatencyTable, networks: Sequence[Blueprint], ms: Floats, fitted: int) -> LatencyTable:
     """The table corrected by the first `fitted` networks, and its error on the others."""
     from scipy.optimize import nnls
 
-    truth = np.array(ms)
     sums = [sum(map(raw.alone, b)) for b in networks]
     columns = np.column_stack([sums, [-len(b) for b in networks], np.ones(len(networks))])
-    relative = columns[:fitted] / truth[:fitted, None]  # a percent more or less is what counts, not a microsecond
+    relative = columns[:fitted] / ms[:fitted, None]  # a percent more or less is what counts, not a microsecond
     factor, deduction, offset = nnls(relative, np.ones(fitted))[0].tolist()
     table = replace(raw, factor=factor, deduction=deduction, offset=offset)
     said = np.array([table.ms(b) for b in networks[fitted:]])
-    off = 100 * np.abs(said / truth[fitted:] - 1)
-    tau = kendall_tau(said, truth[fitted:])
+    off = 100 * np.abs(said / ms[fitted:] - 1)
+    tau = kendall_tau(said, ms[fitted:])
     error = Deviation(float(off.mean()), float(off.max()), tau if isfinite(tau) else 0.0, len(said))
     return replace(table, error=error)
 
@@ -201,11 +198,14 @@ def by_itself(layer: Layer) -> Blueprint:
     return Blueprint((image, layer._replace(name="layer", inputs=("image",) * n)))
 
 
-def _networks(space: Space, n: int, seed: int) -> list[Blueprint]:
-    """Random networks, all different where there are enough."""
-    draws = space.sample(np.random.default_rng(seed), 20 * n)
-    archs: list[Arch] = list(dict.fromkeys(map(tuple, draws.tolist())))
-    return [space.blueprint(archs[i % len(archs)]) for i in range(n)]
+def _networks(space: Space, fitted: int, held_out: int, seed: int) -> tuple[list[Blueprint], int]:
+    """Random networks, no two alike, and how many of them to fit to; in small spaces fewer, in the same proportion."""
+    draws = space.sample(np.random.default_rng(seed), 20 * (fitted + held_out)).tolist()
+    archs: list[Arch] = list(dict.fromkeys(space.canonical(tuple(a)) for a in draws))[: fitted + held_out]
+    if len(archs) < 5:
+        raise InputError(f"a table of latencies needs a space of at least 5 networks, {space.name} has {len(archs)}")
+    fitted = min(fitted, max(3, len(archs) * fitted // (fitted + held_out)))
+    return [space.blueprint(a) for a in archs], fitted
 
 
 def reachable_layers(space: Space) -> list[Layer]:
