@@ -13,7 +13,7 @@ from .shared import Json, app, tell
 def derive(
     run: Annotated[str, typer.Argument(help="A run that holds a trained supernet.")],
     arch: Annotated[str, typer.Argument(help="A name, the paper's notation, or integers separated by commas.")],
-    retrain: Annotated[str, typer.Option(help="scratch, inherit or none.")] = "none",
+    retrain: Annotated[str, typer.Option(help="scratch, inherit or none. [default: by the space]")] = "",
     name: Annotated[str, typer.Option(help="Of the model.")] = "",
     out: Annotated[str, typer.Option(help="Directory for the model. [default: RUN/models/NAME]")] = "",
     as_json: Json = False,
@@ -21,7 +21,7 @@ def derive(
     """Make a network of a supernet a model of its own: extract, fold, recalibrate, retrain, export."""
     from ..pipeline.derive import derive as job
 
-    tell(job(run, arch, retrain=retrain, name=name or None, out=out or None), as_json)
+    tell(job(run, arch, retrain=retrain or None, name=name or None, out=out or None), as_json)
 
 
 @app.command()

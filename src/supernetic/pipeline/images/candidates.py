@@ -80,7 +80,7 @@ def _randoms(task: Task, models: Sequence[Candidate], seed: int) -> Iterator[Can
     for i, model in enumerate(models, 1):
         for draw in range(DRAWS):
             rng = np.random.default_rng([seed, CONTROL, i, draw])
-            arch = random_at(space, model.macs, rng, where=task.cheap, feasible=task.feasible)
+            arch = random_at(space, model.macs, rng, where=task.cheap, price=task.price)
             if space.canonical(arch) not in taken:
                 taken.add(space.canonical(arch))
                 yield _of(space, f"random-{i}", RANDOM, arch, model.name)
@@ -91,7 +91,7 @@ def _largest(task: Task, models: Sequence[Candidate], dearest: Candidate, remark
     from ...comparison.controls import largest
 
     space = task.space
-    arch = largest(space, task.cheap, feasible=task.feasible)
+    arch = largest(space, task.cheap, price=task.price)
     same = [m.name for m in models if m.arch is not None and space.canonical(m.arch) == space.canonical(arch)]
     if same:
         remarks.append(f"the largest network within the limits was chosen itself: {same[0]}")

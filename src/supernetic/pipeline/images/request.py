@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ class Request:
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
             at_least(name, getattr(self, name), least)
-        if self.minutes is not None and not self.minutes > 0:
-            raise InputError(f"minutes must be more than 0, got {self.minutes:g}")
+        if self.minutes is not None and not 0 < self.minutes < inf:
+            raise InputError(f"minutes must be more than 0 and finite, got {self.minutes:g}")
         if self.retrain not in RETRAINS:
             raise UnknownNameError("way to retrain", self.retrain, RETRAINS)
         for name in ("objectives", "where", "baselines"):
