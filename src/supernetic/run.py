@@ -16,7 +16,7 @@ import os
 import platform
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -124,8 +124,13 @@ def same_settings(path: str | Path, settings: Mapping[str, Any]) -> bool:
 def write_atomically(path: Path, text: str) -> None:
     """Write beside the file, then put it in place, so that nobody ever sees half of it."""
     temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text)
-    os.replace(temporary, path)
+    try:
+        temporary.write_text(text)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def jsonable(value: float) -> float | None:

@@ -17,7 +17,7 @@ import typer
 from .. import __version__
 from ..errors import InputError, SupernetError
 from . import data, jobs, look, models
-from .shared import app
+from .shared import Interrupted, app
 
 __all__ = ["app", "data", "jobs", "look", "main", "models"]
 
@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _leave(2, error.format_message() + _value(error, given))
     except typer.Exit as leaving:
         sys.exit(leaving.exit_code)
+    except Interrupted as interruption:
+        _leave(130, str(interruption))
     except (KeyboardInterrupt, typer.Abort):
         _leave(130, "interrupted")
     except BrokenPipeError:  # the reader of a pipe has seen enough

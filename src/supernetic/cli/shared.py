@@ -7,10 +7,28 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ..errors import InputError
 
+
+class Interrupted(Exception):
+    """Ctrl-C, with what is to be said about it; the parser would swallow a `KeyboardInterrupt`."""
+
+
+class Commands(TyperGroup):
+    """All commands, so that an interruption of any of them reaches `main`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interruption:
+            raise Interrupted("; ".join(["interrupted", *getattr(interruption, "__notes__", ())])) from None
+
+
 app = typer.Typer(
+    cls=Commands,
     name="supernetic",
     help="Weight-sharing neural architecture search with exact budgets and honest rankings.",
     add_completion=False,

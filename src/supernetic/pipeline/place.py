@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -11,9 +12,19 @@ from typing import Any
 from ..run import SETTINGS, Run, open_run, read_settings, same_settings
 
 
-def place(out: str | Path | None, name: str, settings: Mapping[str, Any]) -> Run:
-    """The named directory; by default today's, with a number if there is a run of other settings."""
-    return open_run(out if out is not None else _free(name, lambda p: same_settings(p, settings)), settings)
+@contextmanager
+def place(out: str | Path | None, name: str, settings: Mapping[str, Any]) -> Iterator[Run]:
+    """The run in the named directory; by default today's, with a number if there is a run of other settings.
+
+    An interruption is told how to go on.
+    """
+    path = Path(out) if out is not None else _free(name, lambda p: same_settings(p, settings))
+    with open_run(path, settings) as run:
+        try:
+            yield run
+        except KeyboardInterrupt as interruption:
+            interruption.add_note(f"`supernetic resume {path}` goes on")
+            raise
 
 
 def place_of(out: str | Path | None, name: str, same: Callable[[Mapping[str, Any]], bool]) -> Path:

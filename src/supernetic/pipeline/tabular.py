@@ -19,6 +19,7 @@ from ..evaluators.cost import COSTS
 from ..objective import Constraint, Objective, combine
 from ..searchers import Searcher, Task, drive
 from ..space import Arch, SequentialSpace, Space
+from .asked import remember
 from .front import Generation, SearchResult, Yardstick, adjusted, at_least, engine_record, reporter, result_of, settle
 from .place import place
 
@@ -53,6 +54,7 @@ def search_table(
     refused unless `oracle` says that this is a study of the searcher. `without` masks operations. A run that exists
     with the same settings is resumed; `runs/<date>-<space>` is the default place.
     """
+    asked = dict(locals())
     for name, value, least in (("keep", keep, 1), ("evaluations", evaluations, 1), ("population", population, 2)):
         at_least(name, value, least)
     at_least("generations", generations, 1)
@@ -68,6 +70,7 @@ def search_table(
     yardstick = _yardstick(task, full, evaluate)
     settings = _settings(full, task, engine, budget, oracle, seed)
     with place(out, full.space.name, settings) as run:
+        remember(run, asked)
         report = reporter(task, lambda _: yardstick, engine, progress) if progress else None
         trials = drive(engine, task, evaluate, run, seed=seed, budget=budget, progress=report)
         result = result_of(task, yardstick, trials, run, settings, keep)

@@ -22,6 +22,7 @@ from ..samplers.named import settings_of
 from ..samplers.step import Draw, Sampler
 from ..space import Space
 from ..spaces.declared import DeclaredSpace, declare
+from .asked import remember
 from .place import place
 from .told import Told
 
@@ -118,6 +119,7 @@ def train(
     step is written for TensorBoard too, into the run's `tensorboard/`. `progress` wraps the steps, such as
     `training.show.bar`.
     """
+    asked = dict(locals())
     for name, value in (("steps", steps), ("limit", limit), ("threads", threads), ("processes", processes)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
@@ -133,6 +135,7 @@ def train(
     if dry_run:
         return job.result(None, None)
     with place(out, job.space.name, job.settings) as run:
+        remember(run, asked)
         if not (run.path / WEIGHTS).exists():
             job.fit(run, _with_tensorboard(run.path, progress) if tensorboard else progress)
         losses = [r["loss"] for r in run.read("metrics.jsonl") if r["task"] == TASK]

@@ -12,6 +12,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,6 +144,8 @@ def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | s
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         raise RunError(f"the checkpoint {path} cannot be written: {error.strerror or error}") from None
 
 

@@ -38,8 +38,9 @@ def test_other_objects_cannot_be_resumed_by_their_record() -> None:
     ("settings", "words"),
     [
         ({"keep": 0}, "keep must be at least 1, got 0"),
-        ({"minutes": 0}, "minutes must be more than 0, got 0"),
+        ({"minutes": 0}, "minutes must be more than 0 and finite, got 0"),
         ({"minutes": float("nan")}, "minutes must be more than 0"),
+        ({"minutes": float("inf")}, "finite, got inf"),
         ({"retrain": "scrach"}, "unknown way to retrain 'scrach'.*scratch"),
         ({"population": 1}, "population must be at least 2"),
         ({"workers": 0}, "workers must be at least 1"),
