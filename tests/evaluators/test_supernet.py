@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Sequence
 from functools import cache
 from math import isnan
 
@@ -10,11 +11,13 @@ import pytest
 import torch
 
 from supernetic import calibration, catalog
+from supernetic.blueprint import Layer
 from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
 from supernetic.errors import ArchError, InputError, UnknownNameError
 from supernetic.evaluators import supernet as module
 from supernetic.evaluators.supernet import SupernetEvaluator, shared_cells
+from supernetic.evaluators.walk import Node, grow
 from supernetic.nn.norm import batch_statistics, recalibrate
 from supernetic.space import Arch, Space
 from supernetic.spaces.macro import Macro
@@ -115,6 +118,26 @@ def test_little_memory_means_more_walks_and_the_same_answers(blobs: Dataset, mon
     assert len(groups) > 5
     assert sum(map(len, groups)) == 30
     assert evaluate(archs) == expected
+
+
+def test_what_stays_during_a_walk_is_one_piece(blobs: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics of thousands of BNs, allocated one by one between activations, once kept gigabytes from use."""
+    net = made(SPACES[2])
+    trees: list[Node] = []
+
+    def grown(networks: list[tuple[int, Sequence[Layer]]]) -> Node:
+        trees.append(grow(networks))
+        return trees[-1]
+
+    monkeypatch.setattr(module, "grow", grown)
+    evaluator(net, blobs)(some(net.space, 5))
+    (tree,) = trees
+    own = [s for node in tree.nodes() for s in node.statistics.values()]
+    assert len(own) > 50
+    for kind in ("mean", "var"):
+        tensors = [getattr(s, kind) for s in own]
+        assert len({t.untyped_storage().data_ptr() for t in tensors}) == 1
+        assert len({t.data_ptr() for t in tensors}) == len(tensors)
 
 
 def test_the_same_network_twice_is_answered_twice(blobs: Dataset) -> None:

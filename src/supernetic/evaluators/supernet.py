@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,7 +25,7 @@ from ..datasets.dataset import Dataset
 from ..derivation.recalibrate import even, fixed_images
 from ..errors import InputError, UnknownNameError
 from ..nn.run import run
-from ..nn.unit import WHOLE, Statistics, Unit, View
+from ..nn.unit import WHOLE, Statistics, Unit
 from ..objective import Metrics
 from ..space import Arch, Space
 from ..supernets.supernet import Supernet
@@ -33,7 +34,8 @@ from .walk import IMAGE, Node, grow, walk
 
 BN = ("recalibrate", "batch", "running")
 BATCH = Statistics(None, None, 0.0)  # the batch's own, and none are kept
-MEMORY = 2**28  # bytes of logits and BN statistics that are kept for the networks of one walk
+MEMORY = 2**28  # bytes of logits, BN statistics and nodes that are kept for the networks of one walk
+OBJECTS = 2**11  # bytes of a node and of its statistics, beside their numbers
 SLAB = 10_000  # networks that are sorted at a time
 
 Numbered = tuple[int, tuple[Layer, ...]]
@@ -117,7 +119,8 @@ class SupernetEvaluator:
         before: tuple[Layer, ...] = ()
         for number, layers in networks:
             alike = next((i for i, (a, b) in enumerate(zip(before, layers, strict=False)) if a != b), len(before))
-            grown = 4 * images * layers[-1].c_out + sum(8 * p.c_out for x in layers[alike:] for p in parts(x))
+            grown = 4 * images * layers[-1].c_out
+            grown += sum(OBJECTS + sum(8 * p.c_out for p in parts(x)) for x in layers[alike:])
             if group and size + grown > MEMORY:
                 yield group
                 group, size = [], 0
@@ -131,45 +134,59 @@ class SupernetEvaluator:
     @torch.inference_mode()
     def _logits(self, group: list[Numbered]) -> dict[int, dict[str, Logits]]:
         """By number of the network, then by split; two sides are added up."""
-        total: dict[int, dict[str, Logits]] = {}
+        # What stays is allocated before the walks, in one piece: scattered between activations, which come and go, it
+        # would leave holes that the next ones do not fit into.
+        classes = group[0][1][-1].c_out
+        total = {s: np.empty((len(group), len(y), classes), np.float32) for s, y in self._labels.items()}
+        rows = {number: row for row, (number, _) in enumerate(group)}
         for side in self.sides:
             tree = grow(group)
+            self._place_statistics(tree, side)
             for seen, x in enumerate(self._fixed, 1):
                 for _ in walk(tree, x, partial(self._compute, side, seen), norms_only=True):
                     pass
             for split, batches in self._data.items():
-                found: dict[int, list[Tensor]] = {number: [] for number, _ in group}
+                end = 0
                 for x, _ in batches.evaluate():
+                    start, end = end, end + len(x)
                     for node, output in walk(tree, x, partial(self._compute, side, 0)):
                         for number in node.ends:
-                            found[number].append(output)
-                for number, pieces in found.items():
-                    logits = torch.cat(pieces).float().cpu().numpy()
-                    splits = total.setdefault(number, {})
-                    splits[split] = splits[split] + logits if split in splits else logits
-        return total
+                            part = total[split][rows[number], start:end]
+                            logits = output.float().cpu().numpy()
+                            part[:] = logits if side == self.sides[0] else part + logits
+        return {number: {split: logits[row] for split, logits in total.items()} for number, row in rows.items()}
+
+    def _place_statistics(self, tree: Node, side: str) -> None:
+        """To every BN of a tree: fresh statistics, which are averaged then, or the supernet's own."""
+        found = [
+            (node, role, unit.averages((view or WHOLE).out))
+            for node in tree.nodes()
+            if node is not tree and self.bn != "batch"
+            for role, (unit, view) in self.supernet.units(node.layer, side).items()
+            if unit.norm is not None
+        ]
+        if self.bn == "recalibrate" and found:
+            widths = [len(mean) for _, _, (mean, _) in found]
+            like = found[0][2][0]
+            means, variances = (torch.split(make(sum(widths)), widths) for make in (like.new_zeros, like.new_ones))
+            found = [(n, role, (m, v)) for (n, role, _), m, v in zip(found, means, variances, strict=True)]
+        for node, role, own in found:
+            node.statistics[role] = Statistics(*own)
 
     def _compute(self, side: str, seen: int, node: Node, xs: list[Tensor]) -> Tensor:
         """Run a layer. While BN is recalibrated, `seen` counts the batches; after that it is 0."""
         if node.sources == (IMAGE,):
             xs = [self.supernet.resize(xs[0], node.layer.side)]
         units = {
-            role: partial(unit, view=view, stats=self._statistics(node, role, unit, view, seen))
+            role: partial(unit, view=view, stats=self._statistics(node, role, unit, seen))
             for role, (unit, view) in self.supernet.units(node.layer, side).items()
         }
         return run(node.layer, xs, units)
 
-    def _statistics(self, node: Node, role: str, unit: Unit, view: View | None, seen: int) -> Statistics | None:
-        if unit.norm is None:
-            return None
-        if self.bn == "batch":
-            return BATCH
-        own = node.statistics.get(role)
-        if own is None:
-            mean, var = unit.averages((view or WHOLE).out)
-            fresh = self.bn == "recalibrate"
-            own = Statistics(torch.zeros_like(mean), torch.ones_like(var)) if fresh else Statistics(mean, var)
-            node.statistics[role] = own
+    def _statistics(self, node: Node, role: str, unit: Unit, seen: int) -> Statistics | None:
+        if unit.norm is None or self.bn == "batch":
+            return None if unit.norm is None else BATCH
+        own = node.statistics[role]
         return own._replace(factor=1 / seen) if seen else own
 
 
