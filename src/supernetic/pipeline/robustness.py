@@ -107,6 +107,7 @@ def robustness(
         raise RunError(f"fewer than two of {n} networks have a finite {metric} everywhere: a training diverged")
     if not usable.all():
         notes.append(f"{n - usable.sum()} networks are left out: not all of their scores are finite")
+    notes += [f"{when} scores all networks alike" for when, (_, v) in found.items() if np.ptp(v[usable]) == 0]
     best = np.min if metric.endswith("cross_entropy") else np.max
     taus = compare({when: values[usable] for when, (_, values) in found.items()})
     return RobustnessResult(
