@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from errno import EACCES, EDQUOT, EFBIG, ENOSPC, EPERM, EROFS
 from itertools import pairwise
 from typing import Annotated
 
@@ -20,6 +21,8 @@ from . import data, jobs, look, models
 from .shared import Interrupted, app
 
 __all__ = ["app", "data", "jobs", "look", "main", "models"]
+
+REFUSALS = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM}  # of the file system: nobody's fault here
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,6 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _leave(130, "interrupted")
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            raise
+        _leave(2, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
 
 
 def _value(error: typer.TyperException, given: list[str]) -> str:

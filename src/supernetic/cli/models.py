@@ -15,7 +15,7 @@ def derive(
     arch: Annotated[str, typer.Argument(help="A name, the paper's notation, or integers separated by commas.")],
     retrain: Annotated[str, typer.Option(help="scratch, inherit or none. [default: by the space]")] = "",
     name: Annotated[str, typer.Option(help="Of the model.")] = "",
-    out: Annotated[str, typer.Option(help="Directory for the model. [default: RUN/models/NAME]")] = "",
+    out: Annotated[str, typer.Option(help="Directory that NAME is put into. [default: RUN/models]")] = "",
     as_json: Json = False,
 ) -> None:
     """Make a network of a supernet a model of its own: extract, fold, recalibrate, retrain, export."""
@@ -28,7 +28,7 @@ def derive(
 def export(
     source: Annotated[str, typer.Argument(help="The run of a search, or a model directory.")],
     name: Annotated[str, typer.Option(help="Only this model of a run.")] = "",
-    out: Annotated[str, typer.Option(help="Where to put it. [default: where models are]")] = "",
+    out: Annotated[str, typer.Option(help="Directory that models are put into. [default: where models are]")] = "",
     as_json: Json = False,
 ) -> None:
     """Write finished models: weights, ONNX (read back and compared), model card, labels."""

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from supernetic import cli
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    for name in ("cat", "dog"):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for i in range(12):
+            image = Image.fromarray(rng.integers(0, 255, (9, 9, 3), dtype=np.uint8))
+            image.save(tmp_path / "photos" / name / f"{i}.png")
+    return tmp_path / "photos"
+
+
+def test_what_there_is(parsed: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    records = parsed("data", "list")["data"]
+    assert "embedded" in [r["name"] for r in records]
+    assert {"name", "place", "hint", "about", "licence"} <= records[0].keys()
+    cli.main(["data", "list"])
+    assert capsys.readouterr().out.startswith("embedded")
+
+
+def test_a_folder_is_checked(photos: Path, parsed: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    record = parsed("data", "check", str(photos))
+    assert record["classes"] == ["cat", "dog"]
+    cli.main(["data", "check", str(photos)])
+    assert "cat" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "nowhere/at/all"], "does not exist"),
+        (["check", "photoss"], "unknown data set 'photoss'"),
+        (["check", "empty"], "empty is empty"),
+        (["get", "cifar11"], "did you mean 'cifar10'"),
+        (["check", "embedded", "--side", "0"], "got 0"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], message: str, refused: Callable[[list[str], str], str], tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert refused(["data", *arguments], message) == ""

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supernetic import cli
+
+Refused = Callable[[list[str], str], str]
+
+
+def model(run: Path) -> str:
+    return str(run / "models" / "model-1")
+
+
+def test_images_are_classified(searched: Path, parsed: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    found = parsed("predict", model(searched), "embedded", "--top", "2")
+    first = found["predictions"][0]
+    assert (len(first["classes"]), len(first["probabilities"])) == (2, 2)
+    cli.main(["predict", model(searched), "embedded", "--engine", "onnx", "--top", "1"])
+    assert capsys.readouterr().out.splitlines()[0].split("  ")[1].startswith(first["classes"][0])
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "model.json", "labels.txt"])
+def test_a_model_that_was_tampered_with_is_refused(file: str, searched: Path, tmp_path: Path, refused: Refused) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model(searched), copy)
+    data = bytearray((copy / file).read_bytes())
+    data[-5] ^= 1
+    (copy / file).write_bytes(data)
+    refused(["predict", str(copy), "embedded"], file)
+
+
+@pytest.mark.parametrize("command", ["predict", "report", "export", "derive"])
+def test_what_is_no_run_or_model_is_named(command: str, refused: Refused) -> None:
+    more = {"predict": ["embedded"], "derive": ["0"]}.get(command, [])
+    assert refused([command, "nowhere", *more], "nowhere") == ""
+
+
+def test_models_are_derived_exported_and_reported(searched: Path, parsed: Callable[..., Any], tmp_path: Path) -> None:
+    asked = ["derive", str(searched), "1,1,1,1,1,1,1,1", "--retrain", "none", "--name", "mine", "--out", str(tmp_path)]
+    derived = Path(parsed(*asked)["model"])
+    assert derived == tmp_path / "mine"
+    parsed("export", str(derived), "--out", str(tmp_path / "again"))
+    weights = "mine/model.safetensors"
+    assert (tmp_path / weights).read_bytes() == (tmp_path / "again" / weights).read_bytes()
+    (searched / "report.html").unlink()
+    parsed("report", str(searched))
+    assert (searched / "report.html").exists()
