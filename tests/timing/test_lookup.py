@@ -96,6 +96,8 @@ def test_a_table_survives_json(machine: type[Machine]) -> None:
     assert (costs_of(MACRO, archs, again) == costs_of(MACRO, archs, table)).all()
     assert again.to_records() == table.to_records()
     assert again.error == table.error
+    assert again.standard == UNIT
+    assert "0.200 ms" in again.lines()[2]
     assert again.require(MACRO) is again
     with pytest.raises(RunError, match="another space than this macro"):
         again.require(space("macro"))

@@ -1,8 +1,9 @@
 """A network as an ONNX graph, written straight from its blueprint.
 
 What is exported goes through torch's exporter, which takes seconds per network; hundreds of layers are timed, so the
-graphs for that are written here, in milliseconds and without torch. onnxruntime turns both into the same operations.
-Weights may be given; random ones take as long.
+graphs for that are written here, in milliseconds and without torch. onnxruntime turns both into the same operations,
+except for `zero` layers (NAS-Bench-201), around which a few more are left here. Weights may be given; random ones take
+as long.
 """
 
 from __future__ import annotations

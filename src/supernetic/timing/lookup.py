@@ -2,8 +2,11 @@
 
 A layer by itself takes longer than inside a network (it is called by itself, and converts its input and output), so the
 sum is corrected by three numbers fitted to whole networks: a scale, a deduction per layer and an offset. The table's
-error is stated on further networks that had no part in the fit. In units of nanoseconds a latency is a cost like MACs
-(`costs.table.Price`): counted, sampled exactly, looked up by the million.
+error is stated on further networks that had no part in the fit. It holds at the speed that the machine had meanwhile,
+which the table records (`standard`): on a busier machine all milliseconds grow together.
+
+In units of nanoseconds a latency is a cost like MACs (`costs.table.Price`): counted, sampled exactly, looked up by the
+million.
 """
 
 from __future__ import annotations
@@ -70,6 +73,7 @@ class LatencyTable:
     deduction: float = 0.0  # ms per layer
     offset: float = 0.0  # ms per network
     error: Deviation | None = None
+    standard: float = 0.0  # ms of the stopwatch's standard block meanwhile: how fast the machine was
 
     name: ClassVar[str] = "latency/ms"
     scale: ClassVar[int] = 1_000_000  # nanoseconds
@@ -104,6 +108,7 @@ class LatencyTable:
             f"latency of {len(self.layers)} layers measured ({self.engine}, batch {self.batch}, {self.threads} "
             f"thread{'s' * (self.threads > 1)}){estimated}",
             f"error of the sums: {self.error or 'not measured'}",
+            f"at the machine's speed meanwhile (standard block: {self.standard:.3f} ms); when it is busier, ms grow",
         ]
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -134,7 +139,7 @@ class LatencyTable:
         return self
 
 
-HEAD = ("space", "engine", "batch", "threads", "reachable", "factor", "deduction", "offset")
+HEAD = ("space", "engine", "batch", "threads", "reachable", "factor", "deduction", "offset", "standard")
 
 
 # --- measuring --------------------------------------------------------------------------------------------------------
@@ -170,7 +175,7 @@ def measure_table(
             progress(i, len(subjects))
     ms = watch.ms * np.array(ratios)
     measured = dict(zip(chosen, ms.tolist(), strict=False))
-    raw = LatencyTable(space.fingerprint, engine, batch, threads, len(layers), measured)
+    raw = LatencyTable(space.fingerprint, engine, batch, threads, len(layers), measured, standard=watch.ms)
     return fit(raw, networks, ms[len(chosen) :].reshape(PASSES, -1).mean(axis=0), fitted)
 
 
