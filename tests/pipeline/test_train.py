@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from supernetic import catalog
+from supernetic.costs import costs_of
 from supernetic.datasets import load
 from supernetic.errors import InputError, RunError, SupernetError, UnknownNameError
 from supernetic.evaluators.supernet import SupernetEvaluator
@@ -21,6 +22,7 @@ from supernetic.pipeline.train import TrainResult, fit_space, load_supernet, tra
 from supernetic.run import open_run, read_records, read_settings
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
+from supernetic.timing.lookup import measure_table
 from supernetic.training.loop import Progress
 
 TINY = "macro:channels=4,side=8,head=16"
@@ -342,3 +344,19 @@ def test_the_record_holds_what_is_needed(tmp_path: Path) -> None:
 def test_bad_input(settings: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         small(**{"dry_run": True, **settings})
+
+
+def test_budgets_of_training_can_be_milliseconds(tmp_path: Path) -> None:
+    space = Macro(channels=4, side=8, in_channels=1, head=16)
+    table = measure_table(space, repeats=2, fitted=3, held_out=2)
+    file = tmp_path / "latency.jsonl"
+    file.write_text("".join(json.dumps(r) + "\n" for r in table.to_records()))
+    costs = costs_of(space, space.sample(np.random.default_rng(0), 500), table) / table.scale
+    window = f"latency in {np.quantile(costs, 0.4):.6f}ms..{np.quantile(costs, 0.6):.6f}ms"
+    settings = {"name": "budgeted", "where": [window]}
+    with pytest.raises(InputError, match="measured"):
+        small(space, sampler=settings, out=tmp_path / "without")
+    result = small(space, sampler=settings, latency=file, out=tmp_path / "run")
+    assert result.paths == 1
+    again = small(space, sampler=settings, latency=file, out=tmp_path / "run")
+    assert again == result

@@ -19,7 +19,7 @@ from ..objective import parse_quantity
 from ..run import Run, read_settings
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
-from ..samplers.step import Draw, Sampler
+from ..samplers.step import Draw, Priced, Sampler
 from ..space import Space
 from ..spaces.declared import DeclaredSpace, declare
 from .asked import remember
@@ -100,6 +100,7 @@ def train(
     precision: str = "no",
     processes: int = 1,
     snapshots: str | Sequence[str] = (),
+    latency: str | Path | None = None,
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -129,7 +130,7 @@ def train(
         tensorboard_writer()  # says now if it is missing, before anything is written
     threads = threads or max(1, (os.cpu_count() or 1) // 2 // processes)
     hardware = {"threads": threads, **hardware_of(device, precision, processes)}
-    job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed)
+    job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed, latency)
     if kept := snapshot_steps(snapshots, job.settings["steps"]):
         job = dataclasses.replace(job, settings={**job.settings, "snapshots": kept})
     if dry_run:
@@ -224,6 +225,11 @@ class TrainJob:
         """Of all randomness."""
         return int(self.settings["seed"])
 
+    @property
+    def sampler(self) -> Sampler:
+        """The recipe's, which knows latencies if there are any."""
+        return _priced(self.recipe, self.supernet.space, self.settings.get("latencies"))
+
     def batches(self, size: int | None = None) -> Any:
         """Training images, augmented, in batches of the recipe's size or another."""
         recipe = dataclasses.replace(self.recipe, batch_size=size) if size else self.recipe
@@ -264,7 +270,7 @@ class TrainJob:
             ours = {"device": there.device, "rank": there.process_index, "world": there.num_processes}
             batches = dataclasses.replace(batches, **ours)
         yield from fit(
-            self.supernet, batches, recipe.sampler, recipe, run,
+            self.supernet, batches, self.sampler, recipe, run,
             seed=self.seed, name=TASK, log_every=every, checkpoint_every=min(1000, max(every, steps // WITH_RECORDS)),
             snapshots=settings.get("snapshots", ()), accelerator=there,
         )  # fmt: skip
@@ -274,9 +280,9 @@ class TrainJob:
 
     def result(self, run: str | None, loss: float | None) -> TrainResult:
         """What was trained, or would be."""
-        recipe, sampler = self.recipe, self.recipe.sampler
-        assert sampler is not None
-        step = sampler(self.supernet.space, Draw(np.random.default_rng(0)))
+        recipe = self.recipe
+        assert recipe.sampler is not None
+        step = self.sampler(self.supernet.space, Draw(np.random.default_rng(0)))
         parameters = sum(p.numel() for p in self.supernet.parameters())
         moments = {"sgd": bool(recipe.momentum), "rmsprop": 2, "adam": 2}[recipe.optimiser]
         return TrainResult(
@@ -284,7 +290,7 @@ class TrainJob:
             space=self.space.name,
             data=self.dataset.name,
             stabiliser=getattr(self.space, "stabiliser", ""),
-            sampler=settings_of(sampler),
+            sampler=settings_of(recipe.sampler),
             recipe=recipe.title,
             seed=self.seed,
             steps=self.settings["steps"],
@@ -325,6 +331,7 @@ def prepare_training(
     limit: int | None,
     hardware: dict[str, Any],
     seed: int,
+    latency: str | Path | None = None,
 ) -> TrainJob:
     """Everything about a training, settled and checked; nothing is written."""
     from ..datasets import load
@@ -346,19 +353,31 @@ def prepare_training(
         notes.append(f"images are turned to {pixels}x{pixels}, {'gray' if loading['gray'] else 'colour'}")
     settled = _recipe(recipe, sampler, steps, made)
     batches = _batches(dataset, settled, seed, hardware.get("processes", 1))
-    plan = plan_for(supernet, batches, settled.sampler, settled)
+    latencies = None if latency is None else str(Path(latency).resolve())
+    plan = plan_for(supernet, batches, _priced(settled, supernet.space, latencies), settled)
     settings = {
         "job": "train",
         "seed": seed,
         "steps": plan.steps,
         **hardware,
         "stabiliser": stabiliser,
+        "latencies": latencies,
         "space": _space_record(space, made),
         "load": loading,
         "data": dataset.summary(),
         "recipe": settled.settings(),
     }
     return TrainJob(made, supernet, dataset, settled, settings, tuple(notes))
+
+
+def _priced(recipe: Recipe, space: Space, latencies: str | None) -> Sampler:
+    """The recipe's sampler, with measured latencies from a run or a file if they are given."""
+    assert recipe.sampler is not None
+    if latencies is None:
+        return recipe.sampler
+    from .latency import latency_table
+
+    return Priced(recipe.sampler, latency_table(space, latencies))
 
 
 def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:

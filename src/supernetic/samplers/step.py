@@ -63,9 +63,20 @@ class Sampler(Protocol):
         """The paths of one step."""
 
 
-def batches_per_step(sampler: Sampler, space: Space, price: Price | None = None) -> int:
+class Priced(NamedTuple):
+    """A sampler that knows the price of layers, for budgets in milliseconds."""
+
+    sampler: Sampler
+    price: Price
+
+    def __call__(self, space: Space, draw: Draw) -> Step:
+        """The sampler's own step."""
+        return self.sampler(space, draw._replace(price=self.price))
+
+
+def batches_per_step(sampler: Sampler, space: Space) -> int:
     """How many batches each step of a sampler takes."""
-    step = sampler(space, Draw(np.random.default_rng(0), price=price))
+    step = sampler(space, Draw(np.random.default_rng(0)))
     return len(step.paths) if step.fresh_batch else 1
 
 
