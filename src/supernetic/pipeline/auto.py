@@ -33,7 +33,7 @@ SIZES = (  # side and width of `scarlet-s1`; side and width grow in turns
     (64, 0.25), (64, 0.35), (64, 0.5), (96, 0.35), (96, 0.5), (128, 0.5), (160, 0.5),
     (160, 0.75), (192, 0.75), (224, 0.75), (224, 1.0),
 )  # fmt: skip
-TYPICAL = 8e6  # MACs of a median network for an hour on a processor: some 2,000 supernet steps of 128 images
+TYPICAL = 8e6  # MACs of a median network for an hour on a processor: a judgement, see docs/decisions/0006-plan.md
 GPU = 30  # times as many on a GPU
 INSIDE = 0.7  # share of networks that upper limits should leave
 ABOVE = 0.2  # share of networks that lower limits should leave

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..training.recipe import Recipe
     from ..training.schedule import Plan as Schedule
 
+# What was measured for it, and what was not: docs/decisions/0006-plan.md.
 RETRAIN = {
     "title": "default for finished networks",
     "source": "ours: modest, for small networks",
