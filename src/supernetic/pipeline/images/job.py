@@ -186,7 +186,9 @@ def _training(request: Request, wanted: Asked, say: Callable[[str], None]) -> tu
 
     dataset = load(request.data, limit=request.limit, seed=request.seed)
     notes = check_images(dataset)
-    made, text, reasons = choose_space(dataset, wanted.where, request.space, minutes=request.minutes)
+    made, text, reasons = choose_space(
+        dataset, wanted.where, request.space, minutes=request.minutes, device=request.device
+    )
     hardware = {
         "threads": request.threads or max(1, (os.cpu_count() or 1) // 2),
         **hardware_of(request.device, "no", 1),
@@ -264,10 +266,13 @@ def _new_plan(request: Request, job: steps.Job, supernet_steps: int, network_ste
     }
     if request.minutes is None and None not in asked.values():
         return Plan(networks=networks, workers=job.workers, models=job.keep, **asked)
+    from ...comparison.controls import largest
+
     training = job.training
     speed = measure(
         training.supernet, job.dataset, training.recipe, job.recipe, steps.evaluator(job, training.supernet),
-        _drawn(job, MEASURED), threads=int(training.settings["threads"]), workers=job.workers,
+        _drawn(job, MEASURED), largest=largest(job.space, [c for c in job.where if c.name.startswith("cost/")]),
+        threads=int(training.settings["threads"]), workers=job.workers,
     )  # fmt: skip
     plan = make_plan(
         speed, request.minutes, supernet_steps=supernet_steps, network_steps=network_steps, networks=networks,
