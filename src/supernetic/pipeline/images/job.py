@@ -186,13 +186,11 @@ def _training(request: Request, wanted: Asked, say: Callable[[str], None]) -> tu
 
     dataset = load(request.data, limit=request.limit, seed=request.seed)
     notes = check_images(dataset)
+    threads = request.threads or max(1, (os.cpu_count() or 1) // 2)
+    hardware = {"threads": threads, **hardware_of(request.device, "no", 1)}
     made, text, reasons = choose_space(
-        dataset, wanted.where, request.space, minutes=request.minutes, device=request.device
+        dataset, wanted.where, request.space, minutes=request.minutes, device=hardware["device"]
     )
-    hardware = {
-        "threads": request.threads or max(1, (os.cpu_count() or 1) // 2),
-        **hardware_of(request.device, "no", 1),
-    }
     training = prepare_training(
         text if isinstance(request.space, str) else made, request.data, request.sampler, request.recipe, request.steps,
         request.stabiliser, request.limit, hardware, request.seed,
