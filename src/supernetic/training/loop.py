@@ -144,7 +144,8 @@ class _Worker:
         recipe = plan.recipe
         self.model, self.batches, self.sampler, self.plan, self.recipe = model, batches, sampler, plan, recipe
         self.seed, self.accelerator = seed, accelerator
-        self.rank, self.world = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
+        self.rank: int = accelerator.process_index if accelerator else 0
+        self.world: int = accelerator.num_processes if accelerator else 1
         self.sides: tuple[str, ...] = getattr(model, "sides", ("",))
         self.noise = Noise(recipe.dropout, recipe.drop_connect)
         if accelerator:
