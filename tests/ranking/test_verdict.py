@@ -21,6 +21,12 @@ def test_two_networks_show_nothing() -> None:
     assert "not shown" in found.sentence()
 
 
+def test_networks_that_are_alike_show_nothing() -> None:
+    found = agreement("score", "truth", [1, 2, 3, 4], [10, 10, 10, 10])
+    assert not found.shown
+    assert "all 4 are alike" in found.sentence()
+
+
 def test_noise_is_not_shown_and_order_is() -> None:
     rng = np.random.default_rng(0)
     truth = rng.normal(size=40)

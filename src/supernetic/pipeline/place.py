@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
@@ -9,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from ..errors import RunError
 from ..run import SETTINGS, Run, open_run, read_settings, same_settings
 
 
@@ -28,8 +30,15 @@ def place(out: str | Path | None, name: str, settings: Mapping[str, Any]) -> Ite
 
 
 def place_of(out: str | Path | None, name: str, same: Callable[[Mapping[str, Any]], bool]) -> Path:
-    """The same for a run whose settings are not settled yet: `same` knows those that it would go on with."""
-    return Path(out) if out is not None else _free(name, lambda p: (p / SETTINGS).exists() and same(read_settings(p)))
+    """The same for a run whose settings are not settled yet: `same` knows those that it would go on with.
+
+    A place that cannot be written to is named now, before anything long begins.
+    """
+    path = Path(out) if out is not None else _free(name, lambda p: (p / SETTINGS).exists() and same(read_settings(p)))
+    above = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK)):
+        raise RunError(f"the run directory {path} cannot be written: {above} is no directory that can be written to")
+    return path
 
 
 def _free(name: str, ours: Callable[[Path], bool]) -> Path:

@@ -29,6 +29,7 @@ class Agreement:
     value: float | None
     low: float | None
     high: float | None
+    alike: bool = False  # all networks have the same score, or the same truth
 
     @property
     def shown(self) -> bool:
@@ -37,6 +38,8 @@ class Agreement:
 
     def sentence(self) -> str:
         """In words."""
+        if self.alike:
+            return f"Whether {self.score} orders networks as {self.truth} does is not shown: all {self.n} are alike."
         if self.value is None or self.low is None or self.high is None:
             return f"Whether {self.score} orders networks as {self.truth} does is not shown: n = {self.n} is too small."
         numbers = f"tau {self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}], n = {self.n}"
@@ -56,6 +59,8 @@ def agreement(score: str, truth: str, x: Sequence[float], y: Sequence[float]) ->
     both = np.array([(a, b) for a, b in zip(x, y, strict=True) if isfinite(a) and isfinite(b)], dtype=np.float64)
     if len(both) < 3:
         return Agreement(score, truth, len(both), None, None, None)
+    if (np.ptp(both, axis=0) == 0).any():
+        return Agreement(score, truth, len(both), None, None, None, alike=True)
     pairs = count_pairs(both[:, 0], both[:, 1])
     numbers = (float(v) if isfinite(v) else None for v in (pairs.tau(), *pairs.interval()))
     return Agreement(score, truth, len(both), *numbers)

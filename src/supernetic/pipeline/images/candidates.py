@@ -54,6 +54,8 @@ def candidates(
     budget = dearest.macs if limit == inf else limit
     try:
         controls += _randoms(task, models, seed)
+        missing = [m.name for m in models if m.name not in {c.against for c in controls}]
+        remarks += [f"no random control for {name}: all networks of as many MACs were taken" for name in missing]
     except BudgetError as error:
         remarks.append(f"no random controls: {error}")
     controls += _largest(task, models, dearest, remarks)

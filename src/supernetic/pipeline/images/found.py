@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -51,7 +51,7 @@ class Found(Told):
     def lines(self) -> list[str]:
         """A summary for people."""
         return [
-            f"{self.space} on {self.data}: {len(self.front)} networks on the front, {len(self.models)} models",
+            f"{self.space} on {self.data}: {_count(self.front, 'network')} on the front, {_count(self.models, 'model')}",
             "",
             *columns([HEADINGS, *_rows(self.networks)]),
             "",
@@ -91,6 +91,10 @@ def _rows(networks: Sequence[dict[str, Any]]) -> list[list[str]]:
     ]
 
 
+def _count(things: Sized, what: str) -> str:
+    return f"{len(things)} {what}" + ("" if len(things) == 1 else "s")
+
+
 def _shown(metrics: dict[str, float | None] | None, name: str, digits: int) -> str:
     value = (metrics or {}).get(name)
     return "-" if value is None else f"{value:.{digits}f}"
@@ -100,7 +104,8 @@ def _table_line(table: dict[str, Any] | None) -> list[str]:
     if not table:
         return []
     return [
-        f"In the benchmark's table, by {table['column']}: {m['model']} is number {m['rank']:,} of {table['of']:,} "
+        f"In the benchmark's table ({table['dataset']}, {table['column']}): {m['model']} is number {m['rank']:,} "
+        f"of {table['of']:,} "
         f"({m['value']:.2f}, the best {table['best']:.2f})."
         for m in table["models"]
     ]

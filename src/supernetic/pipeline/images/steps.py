@@ -396,7 +396,8 @@ def _in_the_table(job: Job, entries: Sequence[Compared]) -> dict[str, Any] | Non
     if not places:
         return None
     first = min(places, key=lambda p: p["rank"])
-    return {"column": column, "of": len(values), "best": float(np.nanmax(values)), **first, "models": places}
+    about = {"column": column, "dataset": table[column].dataset}
+    return {**about, "of": len(values), "best": float(np.nanmax(values)), **first, "models": places}
 
 
 # --- export -----------------------------------------------------------------------------------------------------------
