@@ -62,8 +62,8 @@ def agreement(score: str, truth: str, x: Sequence[float], y: Sequence[float]) ->
     if (np.ptp(both, axis=0) == 0).any():
         return Agreement(score, truth, len(both), None, None, None, alike=True)
     pairs = count_pairs(both[:, 0], both[:, 1])
-    numbers = (float(v) if isfinite(v) else None for v in (pairs.tau(), *pairs.interval()))
-    return Agreement(score, truth, len(both), *numbers)
+    value, low, high = (float(v) if isfinite(v) else None for v in (pairs.tau(), *pairs.interval()))
+    return Agreement(score, truth, len(both), value, low, high)
 
 
 @dataclass(frozen=True)

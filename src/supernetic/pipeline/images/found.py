@@ -51,7 +51,8 @@ class Found(Told):
     def lines(self) -> list[str]:
         """A summary for people."""
         return [
-            f"{self.space} on {self.data}: {_count(self.front, 'network')} on the front, {_count(self.models, 'model')}",
+            f"{self.space} on {self.data}: {_count(self.front, 'network')} on the front, "
+            f"{_count(self.models, 'model')}",
             "",
             *columns([HEADINGS, *_rows(self.networks)]),
             "",
