@@ -59,7 +59,7 @@ BAD = [
 LATE = [  # known only after something has been said about the data
     (["--retrain-recipe", "bad.toml"], "bad.toml: unknown setting of recipe 'lrr'"),
     (["--baseline", "bad.py"], "bad.py line 1: SyntaxError"),
-    (["--out", "bad.py/run"], "the run directory bad.py/run cannot be written: Not a directory"),
+    (["--out", "bad.py/run"], "the run directory bad.py/run cannot be written"),
     (["--out", "one"], "holds other files and no run.toml"),
 ]
 
