@@ -5,7 +5,8 @@ BIN := .venv/bin
 .PHONY: demo test lint format clean
 
 demo: .venv/.installed  ## install, then from images to finished models and a report, in runs/demo
-	$(BIN)/supernetic search --where "macs<=4M" --minutes 5 --keep 3 --out runs/demo
+	$(BIN)/supernetic search --space macro:channels=4,head=160 --where "macs<=1.5M" --keep 3 --out runs/demo \
+	    --steps 300 --population 15 --generations 6 --network-steps 200
 	$(BIN)/supernetic predict runs/demo/models/model-1 embedded --top 1 | head -3
 
 test: .venv/.dev lint  ## install, lint, types, all tests
