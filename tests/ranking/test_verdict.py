@@ -27,6 +27,13 @@ def test_networks_that_are_alike_show_nothing() -> None:
     assert "all 4 are alike" in found.sentence()
 
 
+def test_a_handful_is_shown_only_if_chance_would_hardly_do_it() -> None:
+    few = agreement("score", "truth", [1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # 5 of 120 orders are as good, 5 as bad
+    assert few.value == 0.8
+    assert not few.shown
+    assert agreement("score", "truth", list(range(8)), list(range(8))).shown
+
+
 def test_noise_is_not_shown_and_order_is() -> None:
     rng = np.random.default_rng(0)
     truth = rng.normal(size=40)

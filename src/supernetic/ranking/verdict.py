@@ -33,8 +33,14 @@ class Agreement:
 
     @property
     def shown(self) -> bool:
-        """Whether the interval excludes 0 on the good side."""
-        return self.low is not None and self.low > 0
+        """Whether the interval excludes 0 on the good side, and chance alone would hardly give so large a tau.
+
+        Intervals of a handful of networks are too narrow; how far tau strays by chance is known exactly.
+        """
+        if self.low is None or self.value is None:
+            return False
+        by_chance = sqrt(2 * (2 * self.n + 5) / (9 * self.n * (self.n - 1)))  # standard deviation
+        return self.low > 0 and self.value > Z95 * by_chance
 
     def sentence(self) -> str:
         """In words."""
