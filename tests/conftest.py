@@ -5,13 +5,15 @@ import os
 os.environ["OMP_NUM_THREADS"] = "1"
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import pytest
 import torch
 
 from supernetic import catalog
+from supernetic.blueprint import Layer
+from supernetic.costs.table import Price
 from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
@@ -46,3 +48,21 @@ def _small(name: str) -> Space:
 def small() -> Callable[[str], Space]:
     """A space of the catalogue by name, in a small variant."""
     return _small
+
+
+@dataclass(frozen=True, eq=False)
+class Slowness:
+    """A price: a microsecond per channel."""
+
+    name: str = "latency/ms"
+    scale: int = 1000
+    base: int = 5
+
+    def of(self, layer: Layer) -> int:
+        return layer.c_in + layer.hidden
+
+
+@pytest.fixture
+def slowness() -> Price:
+    """A made-up latency."""
+    return Slowness()

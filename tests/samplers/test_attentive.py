@@ -1,12 +1,10 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from supernetic.blueprint import Layer
 from supernetic.catalog import space
-from supernetic.costs.table import costs_of
+from supernetic.costs.table import Price, costs_of
 from supernetic.errors import InputError, UnknownNameError
 from supernetic.samplers.attentive import DRAWS, Attentive, _counts, _proposal, _window
 from supernetic.samplers.step import Draw
@@ -86,22 +84,10 @@ def test_one_table_serves_all_bins_of_the_paper() -> None:
     assert max(trials) < 1.2
 
 
-@dataclass(frozen=True, eq=False)
-class Slowness:
-    """A price: a microsecond per channel."""
-
-    name: str = "latency/ms"
-    scale: int = 1000
-    base: int = 5
-
-    def of(self, layer: Layer) -> int:
-        return layer.c_in + layer.hidden
-
-
 @pytest.mark.parametrize("draws", ["proposal", "exact"])
-def test_budgets_of_latency(draws: str) -> None:
+def test_budgets_of_latency(draws: str, slowness: Price) -> None:
     """Appendix F: the best of k networks that are equally fast."""
-    made, price = space("attentive"), Slowness()
+    made, price = space("attentive"), slowness
     sampler = Attentive(k=4, draws=draws, metric="latency/ms", width=0.4, rows=ROWS)  # type: ignore[arg-type]
     spread = []
     for s in range(10):

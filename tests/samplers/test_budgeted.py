@@ -1,11 +1,8 @@
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
-from supernetic.blueprint import Layer
 from supernetic.catalog import space
-from supernetic.costs.table import costs_of
+from supernetic.costs.table import Price, costs_of
 from supernetic.errors import BudgetError, InputError, UnknownNameError
 from supernetic.samplers.budgeted import Budgeted
 from supernetic.samplers.hierarchical import Hierarchical
@@ -54,20 +51,8 @@ def test_any_sampler_can_be_kept_inside() -> None:
     assert all(c <= 700e6 for c in costs(found, "scalenet"))
 
 
-@dataclass(frozen=True, eq=False)
-class Slowness:
-    """A price: a microsecond per channel."""
-
-    name: str = "latency/ms"
-    scale: int = 1000
-    base: int = 5
-
-    def of(self, layer: Layer) -> int:
-        return layer.c_in + layer.hidden
-
-
-def test_windows_of_latency() -> None:
-    made, price = Macro(), Slowness()
+def test_windows_of_latency(slowness: Price) -> None:
+    made, price = Macro(), slowness
     for sampler in (Budgeted(("latency in 2ms..6ms", "macs<=100M")), Budgeted(("latency in 2ms..6ms",), of=Uniform())):
         steps = [sampler(made, Draw(np.random.default_rng([0, s]), s, price=price)) for s in range(40)]
         found = costs_of(made, np.array([p.arch for s in steps for p in s.paths]), price)

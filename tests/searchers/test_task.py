@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pytest
 
-from supernetic.blueprint import Layer
 from supernetic.costs import costs_of
+from supernetic.costs.table import Price
 from supernetic.errors import BudgetError
 from supernetic.objective import Constraint, Objective
 from supernetic.searchers import Task, Trial
@@ -41,20 +40,8 @@ def test_samples_are_uniform_over_the_window() -> None:
     assert chi_square < len(inside) + 4 * (2 * len(inside)) ** 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class Slowness:
-    """A price: a microsecond per channel."""
-
-    name: str = "latency/ms"
-    scale: int = 1000
-    base: int = 5
-
-    def of(self, layer: Layer) -> int:
-        return layer.c_in + layer.hidden
-
-
-def test_looked_up_latency_is_cheap_too() -> None:
-    price = Slowness()
+def test_looked_up_latency_is_cheap_too(slowness: Price) -> None:
+    price = slowness
     latency = costs_of(SPACE, ALL, price) / 1000
     limit = Constraint("latency/ms", high=float(np.quantile(latency, 0.3)))
     task = Task(SPACE, (ACC, Objective("latency/ms", False)), (Constraint("cost/macs", high=60e6), limit), price=price)
