@@ -21,12 +21,12 @@ LAYERS = [
     ["strategy", "nn"],
     ["spaces"],
     ["costs", "ranking", "run", "benchmarks"],
-    ["supernets", "samplers"],
+    ["supernets", "samplers", "predictors"],
     ["derivation"],
     ["training", "exporters"],
-    ["timing"],
+    ["timing", "voters"],
     ["evaluators"],
-    ["searchers", "comparison"],
+    ["searchers", "comparison", "studies"],
     ["reports"],
     ["catalog"],
     ["pipeline"],
@@ -41,10 +41,11 @@ TORCH_WING = {
     "derivation",
     "exporters",
     "timing",
+    "voters",
     "evaluators",
     "comparison",
 }
-METHODS = ["spaces", "searchers", "samplers"]
+METHODS = ["spaces", "searchers", "samplers", "voters"]
 NOT_METHODS = {"__init__", "task", "drive", "variation", "declared", "step", "named", "settings", "extremes", "checks"}
 
 
