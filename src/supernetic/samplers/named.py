@@ -9,6 +9,8 @@ from typing import Any
 from ..errors import UnknownNameError
 from .attentive import Attentive
 from .budgeted import Budgeted
+from .fixed import Fixed
+from .guided import Guided
 from .hierarchical import Hierarchical
 from .sandwich import Sandwich
 from .settings import read_fields
@@ -23,6 +25,8 @@ SAMPLERS: Mapping[str, type] = {
     "attentive": Attentive,
     "hierarchical": Hierarchical,
     "budgeted": Budgeted,
+    "guided": Guided,
+    "fixed": Fixed,
 }
 
 

@@ -34,12 +34,13 @@ class Path(NamedTuple):
     """One forward and backward pass.
 
     The target is the label, or the detached answer of the last path before it that learned from labels. Only a path
-    that may `regularise` gets the recipe's dropout and drop-connect.
+    that may `regularise` gets the recipe's dropout and drop-connect. Its gradient is multiplied by `weight`.
     """
 
     arch: Arch
     target: Literal["label", "teacher"] = "label"
     regularise: bool = False
+    weight: float = 1.0
 
 
 class Step(NamedTuple):

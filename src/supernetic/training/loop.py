@@ -197,7 +197,7 @@ class _Worker:
                     else:
                         assert teacher is not None, "samplers put a path that learns from labels first"
                         loss = teacher_loss(logits, teacher)
-                    self._backward(loss / share)
+                    self._backward(loss * path.weight / share)
                 losses.append(loss.detach())
                 images += len(x)
                 self._step(self.per_path, share)
