@@ -360,3 +360,27 @@ def test_budgets_of_training_can_be_milliseconds(tmp_path: Path) -> None:
     assert result.paths == 1
     again = small(space, sampler=settings, latency=file, out=tmp_path / "run")
     assert again == result
+
+
+def test_a_training_starts_from_the_weights_of_another(tmp_path: Path) -> None:
+    """As few-shot NAS does: one supernet for all, then one for each option of a choice."""
+    parent = train(TINY, limit=200, steps=2, out=tmp_path / "parent", threads=1)
+    before = load_supernet(tmp_path / "parent")[0].state_dict()
+    only = {"name": "fixed", "choice": Macro().choices[1].name, "option": str(Macro().choices[1].options[2])}
+    for out in ("child", "again"):
+        train(TINY, limit=200, steps=2, sampler=only, start=parent.run, out=tmp_path / out, threads=1)
+    weights = [(tmp_path / out / "supernet.safetensors").read_bytes() for out in ("child", "again")]
+    assert weights[0] == weights[1]
+    after = load_supernet(tmp_path / "child")[0].state_dict()
+    untouched = {n.split(".C")[0] for n, t in before.items() if n.endswith("op.weight") and torch.equal(t, after[n])}
+    assert untouched == {"layer1.MB3_K3"}  # the other option of that choice; the third one is the identity
+
+
+def test_a_start_must_be_finished_and_of_the_same_space(tmp_path: Path) -> None:
+    train(TINY, limit=200, steps=1, out=tmp_path / "parent", threads=1)
+    with pytest.raises(RunError, match="holds a supernet of"):
+        train("macro:channels=8,side=8,head=16", limit=200, steps=1, start=tmp_path / "parent", out=tmp_path / "a")
+    (tmp_path / "parent" / "supernet.safetensors").unlink()
+    with pytest.raises(RunError, match="is not finished"):
+        train(TINY, limit=200, steps=1, start=tmp_path / "parent", out=tmp_path / "b")
+    assert not (tmp_path / "a").exists() and not (tmp_path / "b").exists()

@@ -101,6 +101,7 @@ def train(
     processes: int = 1,
     snapshots: str | Sequence[str] = (),
     latency: str | Path | None = None,
+    start: str | Path | None = None,
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -116,7 +117,8 @@ def train(
     recorded, since another number gives other roundings. `device` is `cpu`, `cuda` or `auto`, `precision` is `no`
     (mixed), `fp16` or `bf16`. Several `processes` share each batch: on a CPU with `threads` each, or one per GPU; a
     script that asks for them needs `if __name__ == "__main__":`. `snapshots` are steps, or shares of them such as
-    `10%,50%`, whose weights are kept for `robustness` and for `load_supernet(run, step)`. With `tensorboard` every
+    `10%,50%`, whose weights are kept for `robustness` and for `load_supernet(run, step)`. `start` is a finished run of
+    the same space whose weights are taken in place of random ones. With `tensorboard` every
     step is written for TensorBoard too, into the run's `tensorboard/`. `progress` wraps the steps, such as
     `training.show.bar`.
     """
@@ -130,7 +132,7 @@ def train(
         tensorboard_writer()  # says now if it is missing, before anything is written
     threads = threads or max(1, (os.cpu_count() or 1) // 2 // processes)
     hardware = {"threads": threads, **hardware_of(device, precision, processes)}
-    job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed, latency)
+    job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed, latency, start)
     if kept := snapshot_steps(snapshots, job.settings["steps"]):
         job = dataclasses.replace(job, settings={**job.settings, "snapshots": kept})
     if dry_run:
@@ -160,14 +162,13 @@ def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, D
     settings = read_settings(path)
     if "load" not in settings:
         raise RunError(f"{path} holds no supernet, it is a run of {settings.get('job', 'something else')!r}")
-    weights = path / WEIGHTS
-    if step is not None:
+    if step is None:
+        weights = finished_weights(path)
+    else:
         kept = snapshots(path)
         if step not in kept:
             raise RunError(f"{path} has no snapshot of step {step}, only of {', '.join(map(str, kept)) or 'none'}")
         weights = kept[step]
-    if not weights.exists():
-        raise RunError(f"{path} is not finished: it has no {WEIGHTS} yet; train again with the same settings to resume")
     space = space_of(path, settings)
     dataset = load(**settings["load"])
     if dataset.fingerprint != settings["data"]["fingerprint"]:
@@ -309,16 +310,31 @@ def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: 
 
     os.environ["OMP_NUM_THREADS"] = str(settings["threads"])  # else accelerate takes all processors, and says so
     space = space_of(path, settings)
-    supernet = _untrained(space, settings["stabiliser"], settings["seed"])
+    supernet = _untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
     job = TrainJob(space, supernet, load(**settings["load"]), recipe, settings, ())
     yield from job.steps(Run(path, settings, lock.descriptor) if os.environ["RANK"] == "0" else None)
 
 
-def _untrained(space: Space, stabiliser: str, seed: int) -> Supernet:
+def _untrained(space: Space, stabiliser: str, seed: int, start: str | None = None) -> Supernet:
+    """A supernet with random weights, or with those of the run that it starts from."""
     from ..supernets.supernet import Supernet
+    from ..training.checkpoint import read
 
-    start = stabiliser.partition(":")[2] or "random"
-    return Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=start)
+    beginning = stabiliser.partition(":")[2] or "random"
+    supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
+    if start is not None:
+        theirs = space_of(Path(start), read_settings(start))
+        if theirs != space:
+            raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
+        supernet.load_state_dict(read(finished_weights(Path(start)))[0])
+    return supernet
+
+
+def finished_weights(path: Path) -> Path:
+    """The weights of a run that is finished."""
+    if not (path / WEIGHTS).exists():
+        raise RunError(f"{path} is not finished: it has no {WEIGHTS} yet; train again with the same settings to resume")
+    return path / WEIGHTS
 
 
 def prepare_training(
@@ -332,6 +348,7 @@ def prepare_training(
     hardware: dict[str, Any],
     seed: int,
     latency: str | Path | None = None,
+    start: str | Path | None = None,
 ) -> TrainJob:
     """Everything about a training, settled and checked; nothing is written."""
     from ..datasets import load
@@ -342,7 +359,8 @@ def prepare_training(
     dataset = load(**loading)
     made, notes = fit_space(space, dataset)
     made = _stabilised(made, stabiliser)
-    supernet = _untrained(made, stabiliser, seed)
+    started = None if start is None else str(Path(start).resolve())
+    supernet = _untrained(made, stabiliser, seed, started)
     blueprint = supernet.space.blueprint(tuple(made.sample(np.random.default_rng(0), 1)[0].tolist()))
     if blueprint.classes < len(dataset.classes):
         raise InputError(f"{made.name} has {blueprint.classes} classes, {dataset.name} has {len(dataset.classes)}")
@@ -362,6 +380,7 @@ def prepare_training(
         **hardware,
         "stabiliser": stabiliser,
         "latencies": latencies,
+        "start": started,
         "space": _space_record(space, made),
         "load": loading,
         "data": dataset.summary(),
