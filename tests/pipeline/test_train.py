@@ -383,4 +383,5 @@ def test_a_start_must_be_finished_and_of_the_same_space(tmp_path: Path) -> None:
     (tmp_path / "parent" / "supernet.safetensors").unlink()
     with pytest.raises(RunError, match="is not finished"):
         train(TINY, limit=200, steps=1, start=tmp_path / "parent", out=tmp_path / "b")
-    assert not (tmp_path / "a").exists() and not (tmp_path / "b").exists()
+    assert not (tmp_path / "a").exists()
+    assert not (tmp_path / "b").exists()
