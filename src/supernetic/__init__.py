@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .pipeline.resume import resume
     from .pipeline.sample import sample
     from .pipeline.search import search
+    from .pipeline.study.job import study
     from .pipeline.train import train
     from .run import Run
     from .space import Arch, Choice, SequentialSpace, Space
@@ -61,6 +62,7 @@ _HOMES = {
     "resume": "pipeline.resume",
     "sample": "pipeline.sample",
     "search": "pipeline.search",
+    "study": "pipeline.study.job",
     "train": "pipeline.train",
 }
 
@@ -91,6 +93,7 @@ __all__ = [
     "resume",
     "sample",
     "search",
+    "study",
     "train",
 ]
 

@@ -1,4 +1,4 @@
-"""Commands that start something long: search, resume, train."""
+"""Commands that start something long: search, resume, train, study."""
 
 from __future__ import annotations
 
@@ -168,6 +168,21 @@ class Trainings:
             self.told[name] = tenth
             if tenth % 5 == 0:
                 say(f"{name}: {done:,} of {steps:,} steps")
+
+
+@app.command()
+def study(
+    file: Annotated[str, typer.Argument(help="A TOML file, such as studies/cpu/002-fig4.toml.")],
+    data: Annotated[str, typer.Option(help="Images, in place of the file's.")] = "",
+    workers: Annotated[int, typer.Option(help="Trainings at a time, one thread each.")] = 1,
+    out: Annotated[str, typer.Option(help="Directory. [default: runs/studies/NAME]")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate the time, and stop.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a grid of supernets, measure how they rank, and judge the claims; trainings are shared between studies."""
+    from ..pipeline.study.job import study as job
+
+    tell(job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, tell=say), as_json)
 
 
 @app.command()

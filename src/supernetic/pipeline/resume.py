@@ -34,9 +34,13 @@ def resume(
         from .train import train
 
         return train(**recall(path), out=path, progress=watch)
+    if job == "study":
+        from .study.job import study
+
+        return study(**recall(path), out=path, tell=tell)
     if job != "search":
         inside = f"; it is part of {path.parents[1]}" if job == "network" else ""
-        raise RunError(f"{path} is a run of {job!r}: trainings and searches can be resumed{inside}")
+        raise RunError(f"{path} is a run of {job!r}: trainings, searches and studies can be resumed{inside}")
     if "table" in settings:
         from .tabular import search_table
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import InputError, RunError
 from ..objective import Metrics
 from ..run import SETTINGS, jsonable, open_run, read_settings
 from ..space import Arch, Space
 
+if TYPE_CHECKING:
+    from ..datasets import Dataset
+
 SCORES = "scores.jsonl"
 CHUNK = 500  # architectures that are recorded together; a kill loses no more than these
 IMAGES = 1024  # that recalibrate BN
+FEWER = ("valid/cross_entropy", "valid/accuracy")  # on a part of the validation images
 
 Report = Callable[[int, int], None]  # (done, in all)
 
@@ -32,11 +38,13 @@ def score(
     bn: str = "recalibrate",
     images: int = IMAGES,
     step: int | None = None,
+    valid: int | None = None,
     progress: Report | None = None,
 ) -> list[Metrics]:
     """Metrics of architectures of `space` with the run's supernet: those recorded, and the others measured now.
 
-    With a `step`, by the snapshot of the supernet after so many.
+    With a `step`, by the snapshot of the supernet after so many. With `valid`, on so many of the validation images
+    (of all classes alike), by cross-entropy and accuracy alone: no temperature is fitted.
     """
     import torch
 
@@ -48,12 +56,17 @@ def score(
     how: dict[str, Any] = {"bn": bn, "images": images if bn == "recalibrate" else 0}
     if step is not None:
         how["step"] = step
+    if valid is not None:
+        how["valid"] = valid
     with open_run(run, settings) as opened:
         known = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if _how(r) == how}
         missing = [a for a in dict.fromkeys(wanted) if a not in known]
         if missing:
             torch.set_num_threads(settings["threads"])
-            evaluate = SupernetEvaluator(*load_supernet(run, step), bn=bn, images=images)
+            supernet, dataset = load_supernet(run, step)
+            if valid is not None:
+                dataset = _fewer(dataset, valid)
+            evaluate = SupernetEvaluator(supernet, dataset, FEWER if valid else None, bn=bn, images=images)
         for start in range(0, len(missing), CHUNK):
             chunk = missing[start : start + CHUNK]
             known.update(zip(chunk, evaluate(chunk), strict=True))
@@ -75,8 +88,22 @@ def translated(archs: Sequence[Arch], space: Space, to: Space, what: str) -> lis
         raise RunError(f"the supernet of {what} lacks some of these architectures: {error}") from None
 
 
+def _fewer(dataset: Dataset, n: int) -> Dataset:
+    """The data with `n` validation images (all, if there are fewer); the others go where nobody looks here."""
+    from dataclasses import replace
+
+    from ..datasets.splits import subset
+
+    if n < len(dataset.classes):
+        raise InputError(f"scores need a validation image of each class, {len(dataset.classes)}, got {n}")
+    rows = dataset.splits["valid"]
+    kept = subset(dataset.labels, {"valid": rows}, n, 0)["valid"]
+    spare = np.sort(np.concatenate([dataset.splits["calibrate"], np.setdiff1d(rows, kept)]))
+    return replace(dataset, splits={**dataset.splits, "valid": kept, "calibrate": spare})
+
+
 def _how(record: dict[str, Any]) -> dict[str, Any]:
-    return {k: record[k] for k in ("bn", "images", "step") if k in record}
+    return {k: record[k] for k in ("bn", "images", "step", "valid") if k in record}
 
 
 def _key(record: dict[str, Any]) -> Arch:
