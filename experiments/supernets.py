@@ -29,7 +29,7 @@ from supernetic.datasets.dataset import Dataset
 from supernetic.datasets.loading import load
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.ranking.correlation import count_pairs
-from supernetic.ranking.trust import mean_rank
+from supernetic.ranking.vote import vote
 from supernetic.run import open_run
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.space import Arch, Archs
@@ -182,7 +182,7 @@ def taus(scores: dict[str, Any]) -> dict[str, Any]:
     both: dict[str, Any] = {"macs": _tau(macs, truth)}
     for bn in ("recalibrate", "batch"):
         accuracy, entropy = (np.array(scores[bn][m], dtype=float) for m in ("accuracy", "cross_entropy"))
-        joined = np.concatenate([mean_rank([-entropy[p], macs[p]]) for p in PARTS])
+        joined = np.concatenate([vote([-entropy[p], macs[p]]) for p in PARTS])
         both[bn] = {"accuracy": _tau(accuracy, truth), "cross_entropy": _tau(-entropy, truth)}
         both[bn]["cross_entropy_and_macs"] = _tau(joined, truth)
     return both

@@ -15,7 +15,7 @@ from supernetic.costs import costs_of
 from supernetic.errors import InputError, RunError, TableError, UnknownNameError
 from supernetic.pipeline.rank import RankResult, rank
 from supernetic.ranking.correlation import tau
-from supernetic.ranking.trust import mean_rank
+from supernetic.ranking.vote import vote
 
 SUPERNETS = Path(__file__).parents[3] / "shared/data/nasbench201_published_supernets.npz"
 STABLE = {"tau", "tau_scalenet", "tau_b", "spearman", "pearson", "n", "interval", "top_n"}
@@ -89,7 +89,7 @@ def test_masked_operations() -> None:
 def test_scores_combine_by_mean_rank() -> None:
     table = nasbench201.load()
     macs = costs_of(table.space, table.archs).astype(float)
-    both = mean_rank([table["c10_valid_12"].values, macs])
+    both = vote([table["c10_valid_12"].values, macs])
     result = nb201("c10_valid_12 + macs")
     assert result.tau == pytest.approx(tau(both, table["c10_test_200"].values))
     assert result.tau > max(nb201("c10_valid_12").tau, nb201("macs").tau)
@@ -253,3 +253,48 @@ def test_bad_runs_are_named(run: Path, tmp_path: Path) -> None:
         rank("macro", score="macs", truth=str(run))
     with pytest.raises(InputError, match="sample must not be negative, got -1"):
         on_macro("macs", sample=-1)
+
+
+# --- votes as scores --------------------------------------------------------------------------------------------------
+
+TINY = "macro:channels=4,side=8,head=16"
+
+
+def test_votes_score_a_sample_and_combine() -> None:
+    settings: dict[str, Any] = {"truth": "mean_acc", "sample": 20, "sample_top": 5}
+    seen: list[tuple[int, int]] = []
+    one, two = (
+        rank(TINY, score="naswot + layers", progress=lambda *n: seen.append(n), vote=vote, **settings)
+        for vote in ("mean-rank", "log-rank")
+    )
+    assert (one.n, one.top10pct.n, one.score) == (20, 5, "naswot + layers")
+    assert one.tau != two.tau
+    assert seen[-1][0] == seen[-1][1] <= 25
+    again = rank(TINY, score="vote/layers", **settings)
+    assert again.tau == rank(TINY, score="layers", **settings).tau != one.tau
+
+
+def test_log_ranks_are_for_any_scores() -> None:
+    table = nasbench201.load()
+    macs = costs_of(table.space, table.archs).astype(float)
+    both = vote([table["c10_valid_12"].values, macs], log=True)
+    result = nb201("c10_valid_12 + macs", vote="log-rank")
+    assert result.tau == pytest.approx(tau(both, table["c10_test_200"].values))
+
+
+def test_a_column_comes_before_a_vote_of_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("arch,layers,acc\n00000000,3,1\n10000000,2,2\n20000000,1,3\n")
+    assert rank("macro", score="layers", truth="acc", table=path).tau == -1
+    assert rank("macro", score="acc", truth="layers", table=path).tau == -1
+
+
+def test_bad_votes() -> None:
+    with pytest.raises(UnknownNameError, match="unknown way to vote 'log': did you mean 'log-rank'"):
+        nb201("macs", vote="log")
+    with pytest.raises(InputError, match="not a supernet's score or a vote; got jacov"):
+        rank("macro", score="macs", truth="jacov")
+    with pytest.raises(UnknownNameError, match="did you mean 'naswot'"):
+        nb201("naswott")
+    with pytest.raises(InputError, match="nowhere"):
+        rank(TINY, score="jacov", truth="mean_acc", sample=3, data="nowhere")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from supernetic.errors import InputError
-from supernetic.ranking.trust import mean_rank, regret, top_pick, wilson
+from supernetic.ranking.trust import regret, top_pick, wilson
 
 
 def rng() -> np.random.Generator:
@@ -72,11 +71,3 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 def test_wilson_against_scipy(hits: int, n: int) -> None:
     expected = stats.binomtest(hits, n).proportion_ci(method="wilson")
     assert wilson(hits / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
-
-
-def test_mean_rank() -> None:
-    a, b = np.array([10.0, 30.0, 20.0]), np.array([1e6, 5e6, 5e6])
-    assert mean_rank([a, b]).tolist() == [1, (3 + 2.5) / 2, (2 + 2.5) / 2]
-    assert mean_rank([a]).tolist() == [1, 3, 2]
-    with pytest.raises(InputError, match="at least one"):
-        mean_rank([])

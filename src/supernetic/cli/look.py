@@ -130,7 +130,8 @@ def _said(report: Any) -> str:
 @app.command()
 def rank(
     score: Annotated[
-        str, typer.Option(help="A column, macs, params, FILE.csv[:COLUMN], RUN[:METRIC], or several joined by +.")
+        str,
+        typer.Option(help="A column, macs, params, FILE.csv[:COLUMN], RUN[:METRIC], jacov, ..., or several: a+b."),
     ],
     truth: Annotated[str, typer.Option(help="A column of the table.")],
     space: Annotated[str, typer.Option(help="The space.")] = "nasbench201",
@@ -138,12 +139,14 @@ def rank(
     without: Annotated[str, typer.Option(help="Operations to mask, separated by commas.")] = "",
     unique: Annotated[bool | None, typer.Option("--unique/--strings", help="Count networks, or encodings.")] = None,
     sample: Annotated[
-        int | None, typer.Option(help="Take so many at random, 0 for all. [default: all; 1000 for a RUN]")
+        int | None, typer.Option(help="Take so many at random, 0 for all. [default: all; 1000 for runs and votes]")
     ] = None,
     sample_top: Annotated[
-        int | None, typer.Option(help="And so many of the true top 10 %. [default: none; 300 for a RUN]")
+        int | None, typer.Option(help="And so many of the true top 10 %. [default: none; 300 for runs and votes]")
     ] = None,
     bn: Annotated[str, typer.Option(help="BN of a RUN: recalibrate, batch or running.")] = "recalibrate",
+    vote: Annotated[str, typer.Option(help="How joined scores are combined: mean-rank or log-rank.")] = "mean-rank",
+    data: Annotated[str, typer.Option(help="Images for votes such as jacov.")] = "embedded",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -161,6 +164,8 @@ def rank(
         sample=sample,
         sample_top=sample_top,
         bn=bn,
+        vote=vote,
+        data=data,
         seed=seed,
         progress=lambda done, total: say(f"{done:,} of {total:,} networks scored"),
     )

@@ -21,15 +21,19 @@ from ..errors import InputError, RunError, TableError, UnknownNameError
 from ..objective import resolve
 from ..ranking.correlation import Interval, count_pairs, pearson, spearman, weighted_tau
 from ..ranking.top_n import SIZES, Group, Usage, best_first, group, random_group, tau_a, top_groups, top_share, usage
-from ..ranking.trust import Outcome, mean_rank, regret, top_pick
+from ..ranking.trust import Outcome, regret, top_pick
+from ..ranking.vote import KINDS as VOTES
+from ..ranking.vote import vote as combine
 from ..run import SETTINGS
 from ..space import Space
+from ..voters import VOTERS
 from .score import Report, is_run
 from .score import score as evaluate
 from .told import Told
+from .votes import is_vote, voted
 
 COMBINE = "+"
-SAMPLE, SAMPLE_TOP = 1000, 300  # networks that a supernet scores: random ones, and some of the truly best tenth
+SAMPLE, SAMPLE_TOP = 1000, 300  # networks that are scored where it takes time: random ones, and some of the top 10 %
 FEW = 30  # networks below which a correlation says little
 _FILE = re.compile(r"(.+\.(?:csv|npz))(?::([\w./ -]+))?")
 
@@ -120,6 +124,8 @@ def rank(
     sample: int | None = None,
     sample_top: int | None = None,
     bn: str = "recalibrate",
+    vote: str = VOTES[0],
+    data: str | Path = "embedded",
     seed: int = 0,
     progress: Report | None = None,
 ) -> RankResult:
@@ -127,19 +133,22 @@ def rank(
 
     A score is a column, a cost (`macs`, `params`, `peak`: the raw number, more counts as better), a file
     (`mine.csv`, or `mine.csv:column`), the run directory of a trained supernet (`runs/mine`, or
-    `runs/mine:valid/accuracy`; by default its cross-entropy, of which less is better), or several of these joined by
-    `+` and combined by mean rank. `without` masks operations. `unique` counts networks instead of encodings; by default
+    `runs/mine:valid/accuracy`; by default its cross-entropy, of which less is better), a training-free vote (`jacov`,
+    `layers`, ...: see `voters`) on images of `data`, or several of these joined by `+` and combined as `vote` says, by
+    "mean-rank" or "log-rank". `without` masks operations. `unique` counts networks instead of encodings; by default
     where the space says which encodings coincide.
 
-    `sample` takes that many at random (0: all; by default all, but 1,000 for a supernet) and `sample_top` that many
-    more of the true top 10 % (300 for a supernet), on which the correlation in the top 10 % is then measured. `bn` says
+    `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes) and `sample_top` that
+    many more of the true top 10 % (300 for those), on which the correlation in the top 10 % is then measured. `bn` says
     where a supernet's BN statistics come from.
     """
     if not top or min(top) < 2:
         raise InputError(f"top-N sizes must be at least 2, got {', '.join(map(str, top)) or 'none'}")
-    if find_run(truth):
-        raise InputError(f"the truth is a column of a table, not a supernet's score; got {truth}")
+    if vote not in VOTES:
+        raise UnknownNameError("way to vote", vote, VOTES)
     full = _table(catalog.space(space), table)
+    if find_run(truth) or (is_vote(truth) and truth not in full.columns):
+        raise InputError(f"the truth is a column of a table, not a supernet's score or a vote; got {truth}")
     names = _split(score)
     columns = {str(i): _column(full, name) for i, name in enumerate((truth, *names))}
     chosen = dataclasses.replace(full, columns=columns).restrict(without)
@@ -147,8 +156,13 @@ def rank(
     chosen = chosen.unique() if merge else chosen
     known = _complete(chosen)
     doubts = list(_doubts(columns, truth, names))
-    drawn = _draw(chosen, known, sample, sample_top, any(map(find_run, names)), np.random.default_rng([seed, 1]))
+    asked = {str(i): name for i, name in enumerate(names, 1) if is_vote(name) and name not in full.columns}
+    slow = bool(asked) or any(map(find_run, names))
+    drawn = _draw(chosen, known, sample, sample_top, slow, np.random.default_rng([seed, 1]))
     chosen, remarks = _scored(chosen, names, drawn, bn, progress)
+    if asked:
+        chosen, more = voted(chosen, np.unique(np.concatenate(drawn)), asked, data, seed, progress)
+        remarks += more
     random, best = (rows[np.isin(rows, _complete(chosen))] for rows in drawn)
     if len(random) < 2:
         raise InputError(f"a ranking needs two architectures with both {score} and {truth}, got {len(random)}")
@@ -159,10 +173,11 @@ def rank(
     counts = "networks" if merge else "encodings"
     sampled = f"drawn from {len(known):,}" if len(drawn[0]) < len(known) else ""
     sampled += f", and {len(best)} of their top 10 %" if len(best) else ""
-    result = _measure(chosen.take(random), score, truth, counts, sampled, top, seed, doubts)
+    log = vote == "log-rank"
+    result = _measure(chosen.take(random), score, truth, counts, sampled, top, seed, doubts, log)
     if not len(best):
         return result
-    x, y = _score(chosen.take(best))
+    x, y = _score(chosen.take(best), log)
     return dataclasses.replace(result, top10pct=group(x, y, np.arange(len(best))))
 
 
@@ -171,10 +186,10 @@ def _complete(table: Table) -> Ints:
     return np.flatnonzero(np.isfinite([c.values for c in table.columns.values()]).all(axis=0))
 
 
-def _score(table: Table) -> tuple[Floats, Floats]:
-    """(score, truth), the score combined by mean rank if there are several."""
+def _score(table: Table, log: bool) -> tuple[Floats, Floats]:
+    """(score, truth), the score combined by (log-)rank if there are several."""
     y, *parts = (c.values for c in table.columns.values())
-    return parts[0] if len(parts) == 1 else mean_rank(parts), y
+    return parts[0] if len(parts) == 1 else combine(parts, log=log), y
 
 
 def _draw(
@@ -195,10 +210,18 @@ def _draw(
 
 
 def _measure(
-    table: Table, score: str, truth: str, counts: str, sampled: str, top: Sequence[int], seed: int, warnings: list[str]
+    table: Table,
+    score: str,
+    truth: str,
+    counts: str,
+    sampled: str,
+    top: Sequence[int],
+    seed: int,
+    warnings: list[str],
+    log: bool,
 ) -> RankResult:
     rng = np.random.default_rng(seed)
-    x, y = _score(table)
+    x, y = _score(table, log)
     pairs = count_pairs(x, y)
     low, high = pairs.interval()
     if not (low > 0 or high < 0):
@@ -279,11 +302,11 @@ def _column(table: Table, name: str) -> Column:
         return Column(costs_of(table.space, table.archs, short).astype(np.float64), unit=short)
     if match := _FILE.fullmatch(name):
         return _from_file(table, *match.groups())
-    if find_run(name):
+    if find_run(name) or is_vote(name):
         return Column(np.zeros(len(table)))  # until it is known which rows are wanted
     if name and Path(name).is_dir():
         raise RunError(f"{name} is not a run: it holds no {SETTINGS}")
-    raise UnknownNameError("score", name, [*table.columns, *METRICS])
+    raise UnknownNameError("score", name, [*table.columns, *METRICS, *VOTERS])
 
 
 def _from_file(table: Table, path: str, column: str | None) -> Column:

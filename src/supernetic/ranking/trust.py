@@ -1,11 +1,10 @@
-"""What choosing by a score costs: regret, the odds of a top pick, and scores combined by rank.
+"""What choosing by a score costs: regret, and the odds of a top pick.
 
 Paper: ours; reported with every ranking because a high tau over all networks can hide a useless order at the top.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, nan, sqrt
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError
-from .correlation import UNKNOWN, Z95, Interval, average_ranks, t95
+from .correlation import UNKNOWN, Z95, Interval, t95
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -108,11 +106,3 @@ def wilson(share: float, n: int) -> Interval:
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     reach = Z95 / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
     return max(0.0, centre - reach), min(1.0, centre + reach)
-
-
-def mean_rank(scores: Sequence[Floats]) -> Floats:
-    """One score from several: the mean of the ranks that each gives a network, higher for better."""
-    if not scores:
-        raise InputError("a combination of scores needs at least one, got none")
-    combined: Floats = np.mean([average_ranks(s) for s in scores], axis=0)
-    return combined

@@ -1,0 +1,58 @@
+"""Votes of untrained networks as scores for `rank`; nothing is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ..benchmarks import Column, Table
+from ..benchmarks.table import Ints
+from ..objective import Metrics
+from ..voters import VOTERS, full_name
+from .score import Report
+
+CHUNK = 20  # architectures between two reports
+
+
+def is_vote(name: str) -> bool:
+    """Whether there is such a voter."""
+    return name.removeprefix("vote/") in VOTERS
+
+
+def voted(
+    table: Table, rows: Ints, asked: Mapping[str, str], data: str | Path, seed: int, progress: Report | None = None
+) -> tuple[Table, list[str]]:
+    """The table with what voters say of some rows, and remarks. `asked` has the name of the vote by column.
+
+    Images are turned to the side and channels of the space. A network that gets no number is ranked last.
+    """
+    found = _ask(table.take(rows), tuple(asked.values()), data, seed, progress) if len(rows) else []
+    columns, remarks = dict(table.columns), []
+    for column, name in asked.items():
+        values = np.full(len(table), np.nan)
+        values[rows] = [answer[full_name(name)] for answer in found]
+        missing = rows[np.isnan(values[rows])]
+        if len(missing):
+            remarks.append(f"{len(missing)} of {len(rows)} networks get no number from {name} and are ranked last")
+            values[missing] = np.nextafter(np.nanmin(values), -np.inf) if len(missing) < len(rows) else 0.0
+        columns[column] = Column(values)
+    return replace(table, columns=columns), remarks
+
+
+def _ask(table: Table, names: tuple[str, ...], data: str | Path, seed: int, progress: Report | None) -> list[Metrics]:
+    from ..datasets import load
+    from ..evaluators.votes import VoteEvaluator
+
+    archs = list(table)
+    first = table.space.blueprint(archs[0])
+    dataset = load(data, side=first.side, gray=first.in_channels == 1, seed=seed)
+    evaluate = VoteEvaluator(table.space, dataset, names, seed=seed)
+    found: list[Metrics] = []
+    for start in range(0, len(archs), CHUNK):
+        found += evaluate(archs[start : start + CHUNK])
+        if progress:
+            progress(len(found), len(archs))
+    return found

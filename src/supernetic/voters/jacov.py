@@ -1,0 +1,23 @@
+"""jacov: how differently a network reacts to different images, by the correlation of its input gradients.
+
+Paper: Mellor et al., "Neural Architecture Search without Training", arXiv 2006.04647v1, section 3.
+"""
+
+from __future__ import annotations
+
+from math import nan
+
+import torch
+
+from .probe import Probe
+
+K = 1e-5  # keeps logarithm and quotient finite
+
+
+def jacov(probe: Probe) -> float:
+    """Highest (one below zero per image) where gradients of no two images are correlated."""
+    correlation = torch.corrcoef(probe.jacobian.double())
+    if not correlation.isfinite().all():
+        return nan
+    values = torch.linalg.eigvalsh(correlation).clamp(min=0) + K
+    return float(-(values.log() + 1 / values).sum())

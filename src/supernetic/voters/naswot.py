@@ -1,0 +1,21 @@
+"""NASWOT: how many images a network tells apart by which of its rectifiers they switch on.
+
+Paper: Mellor et al., "Neural Architecture Search without Training", arXiv 2006.04647v3, section 3.
+Differences: dead layers have no say. Any activation that is about zero for negative inputs counts as a rectifier.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .probe import Probe
+
+
+def naswot(probe: Probe) -> float:
+    """The log-determinant of the kernel that counts, for each pair of images, the rectifiers in the same state."""
+    n = len(probe.images)
+    kernel = torch.zeros(n, n, dtype=torch.float64)
+    for signs in probe.signs:
+        code = 2 * signs.float() - 1
+        kernel += (code @ code.T + code.shape[1]) / 2
+    return float(torch.linalg.slogdet(kernel).logabsdet)
