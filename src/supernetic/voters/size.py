@@ -1,7 +1,8 @@
 """Sizes as votes: multiply-accumulates, parameters and layers, of what is live.
 
-Paper: none; the floor that every other voter has to beat (Ning et al., "Evaluating Efficient Performance Estimators of
-Neural Architectures", arXiv 2008.03064). See `costs.live` for what is counted.
+Paper: Ning et al., "Evaluating Efficient Performance Estimators of Neural Architectures", arXiv 2008.03064, where sizes
+are what other estimators have to beat.
+Differences: only live layers count (`costs.live`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from ..blueprint import parts
 from ..costs.macs import add_up
 from .probe import Probe
+
+RECTIFIED = ("preconv", "reduce")  # kinds of layer that begin with a ReLU, whatever their `act`
 
 
 def live_macs(probe: Probe) -> float:
@@ -22,5 +25,5 @@ def live_params(probe: Probe) -> float:
 
 
 def layers(probe: Probe) -> float:
-    """Convolutions and linear maps; an inverted bottleneck has three."""
-    return float(sum(part.kernel > 0 for layer in probe.live for part in parts(layer)))
+    """Layers that have both weights and a rectifier; one without the latter is linear, and adds no depth."""
+    return float(sum(bool(parts(x)) and (bool(x.act) or x.kind in RECTIFIED) for x in probe.live))
