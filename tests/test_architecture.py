@@ -21,7 +21,7 @@ LAYERS = [
     ["strategy", "nn"],
     ["spaces"],
     ["costs", "ranking", "run", "benchmarks"],
-    ["supernets", "samplers", "predictors"],
+    ["supernets", "samplers", "predictors", "families"],
     ["derivation"],
     ["training", "exporters"],
     ["timing", "voters"],
@@ -29,6 +29,7 @@ LAYERS = [
     ["searchers", "comparison", "studies"],
     ["reports"],
     ["catalog"],
+    ["models"],
     ["pipeline"],
     ["cli", "testing"],
 ]
@@ -45,8 +46,20 @@ TORCH_WING = {
     "evaluators",
     "comparison",
 }
-METHODS = ["spaces", "searchers", "samplers", "voters"]
-NOT_METHODS = {"__init__", "task", "drive", "variation", "declared", "step", "named", "settings", "extremes", "checks"}
+METHODS = ["spaces", "searchers", "samplers", "voters", "families"]
+NOT_METHODS = {
+    "__init__",
+    "task",
+    "drive",
+    "variation",
+    "declared",
+    "step",
+    "named",
+    "settings",
+    "extremes",
+    "checks",
+    "member",
+}
 
 
 def files() -> list[Path]:

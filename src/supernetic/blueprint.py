@@ -15,7 +15,8 @@ Kinds of layer, and what each computes:
     join       its inputs summed (each cut to the first `c_out` channels), averaged or concatenated, then `act` if any
     norm       BN, then `act`
     gap        global average pool
-    linear     fully connected with bias
+    flatten    all values of the map as channels of a single pixel
+    linear     fully connected with bias, then `act`
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def parts(layer: Layer) -> tuple[Part, ...]:
             return (Part("linear", a, b, 1, 1, bias=True, norm=False),)
         case "norm":
             return (Part("norm", a, b, 0, out),)  # kernel 0: nothing but the BN
-        case "avgpool" | "maxpool" | "skip" | "zero" | "join" | "gap":
+        case "avgpool" | "maxpool" | "skip" | "zero" | "join" | "gap" | "flatten":
             return ()
         case kind:
             raise ValueError(f"layer {layer.name!r} has the unknown kind {kind!r}")

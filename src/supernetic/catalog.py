@@ -40,6 +40,7 @@ SEARCHERS = {
     "spos": "supernetic.searchers.evolution:SPOSEvolution",
     "binned": "supernetic.searchers.binned:BinnedEvolution",
     "nsga2": "supernetic.searchers.nsga2:NSGA2",
+    "thompson": "supernetic.searchers.thompson:Thompson",
 }
 
 TABLES = {
@@ -71,7 +72,8 @@ def space(text: str | Space) -> Space:
         return read(Path(text))
     name, _, settings = text.partition(":")
     make = load("space", SPACES, name)
-    return _with_settings(make, name, settings)
+    made: Space = with_settings(make(), name, settings)
+    return made
 
 
 def table(text: str | Path, of: Space | None = None) -> Table:
@@ -93,21 +95,19 @@ def table(text: str | Path, of: Space | None = None) -> Table:
     return dataclasses.replace(bundled, space=of)
 
 
-def _with_settings(make: Any, name: str, settings: str) -> Space:
-    """The space with `key=value,...`, each value read by the type of its field."""
-    base: Any = make()
+def with_settings(base: Any, name: str, settings: str) -> Any:
+    """A frozen dataclass with `key=value,...`, each value read by the type of its field."""
     hints = {k: h for k, h in get_type_hints(type(base)).items() if h in SETTINGS}
     fields = [f.name for f in dataclasses.fields(base) if f.name in hints and f.name not in DECLARED]
     values: dict[str, Any] = {}
     for item in filter(None, settings.split(",")):
         key, equals, value = item.partition("=")
         if not equals:
-            raise InputError(f"space settings are key=value,..., got {item!r}")
+            raise InputError(f"settings of {name} are key=value,..., got {item!r}")
         if key not in fields:
             raise UnknownNameError(f"setting of {name}", key, fields)
         values[key] = _read(hints[key], f"{name}: {key}", value)
-    made: Space = dataclasses.replace(base, **values) if values else base
-    return made
+    return dataclasses.replace(base, **values) if values else base
 
 
 def _read(hint: Any, what: str, value: str) -> Any:

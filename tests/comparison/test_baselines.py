@@ -52,6 +52,15 @@ def test_a_file_becomes_a_network(tmp_path: Path) -> None:
     assert not torch.equal(network.state_dict()["inner.0.weight"], other["inner.0.weight"])
 
 
+def test_a_file_may_have_several_functions(tmp_path: Path) -> None:
+    other = "def other(classes, in_channels, side): return nn.Sequential(nn.Flatten(), nn.Linear(192, 10))"
+    file = write(tmp_path, GOOD + other)
+    made = baseline(f"{file}:other", 10, 3, 8)
+    assert made.costs() == (1920, 1930)
+    assert from_record(made.record()).build().state_dict().keys() == made.build().state_dict().keys()
+    assert "function" not in baseline(file, 10, 3, 8).record()  # as it was before there were several
+
+
 def test_costs_are_counted_by_hand_alike(tmp_path: Path) -> None:
     macs, params = baseline(write(tmp_path, GOOD), 10, 3, 8).costs()
     assert macs == 3 * 6 * 9 * 16 + 6 * 10

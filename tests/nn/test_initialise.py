@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from supernetic import catalog
+from supernetic.blueprint import Blueprint, Layer
 from supernetic.errors import UnknownNameError
 from supernetic.nn.initialise import initialise
 from supernetic.nn.network import Network, build
@@ -31,6 +32,14 @@ def test_spreads() -> None:
         if unit.norm is not None:
             assert (unit.norm.weight == 1).all()
             assert (unit.norm.bias == 0).all()
+
+
+def test_hidden_linear_maps_keep_the_size_of_signals() -> None:
+    hidden = Layer("hidden", "linear", 400, 300, 1, 1, act="relu")
+    layers = Layer("flatten", "flatten", 1, 400, 20, 1), hidden, Layer("classifier", "linear", 300, 50, 1, 1)
+    found = units(build(Blueprint(layers), seed=0))
+    spreads = [u.op.weight.std().item() for u in found.values() if u.op is not None]
+    assert spreads == pytest.approx([sqrt(2 / 400), 0.01], rel=0.05)
 
 
 def test_squeeze_and_excite_start_without_bias() -> None:

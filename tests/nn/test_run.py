@@ -106,6 +106,22 @@ def test_skip_zero_and_pooling() -> None:
     assert torch.equal(run(Layer("a", "gap", 4, 4, 5, 1), [x], {}), x.mean((2, 3), keepdim=True))
 
 
+def test_flatten_and_hidden_layers() -> None:
+    x = images(side=5)
+    flat = run(Layer("a", "flatten", 4, 100, 5, 1), [x], {})
+    assert torch.equal(flat, x.reshape(2, 100, 1, 1))
+    weight = torch.randn(7, 100)
+    hidden = Layer("b", "linear", 100, 7, 1, 1, act="relu")
+    out = run(hidden, [flat], {"linear": lambda t: t @ weight.T})
+    torch.testing.assert_close(out, (x.reshape(2, 100) @ weight.T).clamp(min=0))
+
+
+def test_dropout_is_for_the_classifier_only() -> None:
+    hidden = Layer("b", "linear", 100, 7, 1, 1, act="relu")
+    layers = Layer("a", "flatten", 4, 100, 5, 1), hidden, Layer("c", "linear", 7, 3, 1, 1)
+    assert Noise(dropout=0.5).rates(Blueprint(layers)) == [0, 0, 0.5]
+
+
 def test_joins() -> None:
     a, b, c = images(5), images(4) + 1, images(4) - 2
     summed = Layer("a", "join", 5, 4, 6, 6)

@@ -30,6 +30,17 @@ def test_every_space_can_be_drawn(name: str, small: Callable[[str], Space]) -> N
             assert labels == [x.label for x in blueprint if x.kind != "gap"]
 
 
+def test_hidden_layers_are_drawn_with_their_units() -> None:
+    layers = (
+        Layer("flatten", "flatten", 1, 64, 8, 1),
+        Layer("hidden0", "linear", 64, 20, 1, 1, act="relu", stage=1),
+        Layer("classifier", "linear", 20, 10, 1, 1),
+    )
+    html = draw(Blueprint(layers))
+    assert re.findall(r"<b>([^<]+)</b>", html) == ["LINEAR", "LINEAR"]
+    assert re.findall(r'class="size">([^<]+)<', html) == ["20 units", "10 classes"]
+
+
 def test_larger_kernels_are_taller_and_larger_expansions_wider(space: Space) -> None:
     html = draw(space.blueprint((1, 2, 1, 2, 1, 2, 1, 2)))
     sizes = dict(re.findall(r'style="height:(\d+px;width:\d+px)"[^>]*><b>(MB\w+)<', html))

@@ -75,6 +75,22 @@ def test_every_kind_and_activation(kind: str, act: str) -> None:
     assert run(graph(blueprint, weights(network)), images) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("act", ["", "relu", "swish"])
+def test_flattened_maps_and_hidden_layers(act: str) -> None:
+    layers = (
+        Layer("stem", "conv", 3, 4, 5, 5, 3),
+        Layer("flatten", "flatten", 4, 100, 5, 1),
+        Layer("mix", "conv", 100, 6, 1, 1, act=act),
+        Layer("hidden", "linear", 6, 7, 1, 1, act=act),
+        Layer("classifier", "linear", 7, 3, 1, 1),
+    )
+    network = trained(Blueprint(layers))
+    images = torch.randn(2, 3, 5, 5)
+    with torch.inference_mode():
+        expected = network(images).numpy()
+    assert run(graph(Blueprint(layers), weights(network)), images) == pytest.approx(expected, abs=1e-5)
+
+
 def operations(path: Path) -> Counter[str]:
     """What onnxruntime makes of a file."""
     import onnx

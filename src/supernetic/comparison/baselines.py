@@ -3,7 +3,8 @@
     def build(classes, in_channels, side):
         return nn.Sequential(...)
 
-It is run from its text, which is part of the comparison's records; a file that imports its neighbours is not supported.
+The file is run from its text, which is part of the comparison's records; one that imports its neighbours is not
+supported. `FILE.py:wide` is another function of the file, `wide`.
 `timm:NAME` is a pretrained model of timm, where that is installed.
 """
 
@@ -19,12 +20,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from ..errors import InputError
+from ..nn.counting import counted
 from ..nn.run import QUIET, Noise
 
 TIMM = "timm:"
+BUILD = "build"
 
 
 class Wrapped(nn.Module):
@@ -49,6 +51,7 @@ class Baseline:
     classes: int
     in_channels: int
     side: int
+    function: str = BUILD  # of the file
 
     def build(self, seed: int = 0) -> Wrapped:
         """The network, with the weights that it gives itself from this seed."""
@@ -56,20 +59,20 @@ class Baseline:
             torch.manual_seed(seed)
             inner = _from_timm(self) if self.source.startswith(TIMM) else _from_text(self)
         if not isinstance(inner, nn.Module):
-            raise InputError(f"{self.source}: build must return a torch.nn.Module, got {type(inner).__name__}")
+            rule = f"{self.function} must return a torch.nn.Module"
+            raise InputError(f"{self.source}: {rule}, got {type(inner).__name__}")
         self._try_out(inner)
         return Wrapped(inner)
 
     def costs(self) -> tuple[int, int]:
         """(MACs, parameters), of matrix products and convolutions as torch counts them."""
-        network = self.build().eval()
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
-            network(torch.zeros(1, self.in_channels, self.side, self.side))
-        return counter.get_total_flops() // 2, sum(p.numel() for p in network.parameters())
+        return counted(self.build(), self.in_channels, self.side)
 
     def record(self) -> dict[str, Any]:
         """For a run's settings: a file by its text, whatever it is called."""
         record = asdict(self)
+        if self.function == BUILD:
+            del record["function"]
         return record if self.source.startswith(TIMM) else {**record, "source": ""}
 
     def _try_out(self, network: nn.Module) -> None:
@@ -93,16 +96,18 @@ class Baseline:
 
 
 def baseline(source: str | Path, classes: int, in_channels: int, side: int) -> Baseline:
-    """The baseline in a file, or `timm:NAME`; it is built once, so that a bad one is named at once."""
+    """The baseline in a file, `FILE.py:FUNCTION` or `timm:NAME`; it is built once: a bad one is named at once."""
     name = str(source)
     if name.startswith(TIMM):
         found = Baseline(name, "", classes, in_channels, side)
     else:
+        head, _, last = name.rpartition(":")
+        file, function = (head, last) if head.endswith(".py") else (name, BUILD)
         try:
-            text = Path(source).read_text(encoding="utf-8")
+            text = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"the baseline {name} cannot be read: {error}") from None
-        found = Baseline(Path(source).name, text, classes, in_channels, side)
+        found = Baseline(Path(file).name, text, classes, in_channels, side, function)
     found.build()
     return found
 
@@ -117,9 +122,10 @@ def _from_text(baseline: Baseline) -> Any:
     sys.modules[module.__name__] = module  # dataclasses look there for the module of a class
     try:
         exec(compile(baseline.text, baseline.source, "exec"), module.__dict__)
-        build = getattr(module, "build", None)
+        build = getattr(module, baseline.function, None)
         if not callable(build):
-            raise InputError(f"{baseline.source}: a baseline has a function build(classes, in_channels, side)")
+            name = f"{baseline.function}(classes, in_channels, side)"
+            raise InputError(f"{baseline.source}: a baseline has a function {name}")
         return build(classes=baseline.classes, in_channels=baseline.in_channels, side=baseline.side)
     except InputError:
         raise

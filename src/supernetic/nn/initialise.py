@@ -16,7 +16,9 @@ STABILISERS = ("random", "identity")
 def initialise(
     model: nn.Module, *, seed: int | None = None, zero_residual: bool = False, stabiliser: str = "random"
 ) -> None:
-    """Set all weights: convolutions normal by fan-out, classifiers small normal, BN neutral, biases zero.
+    """Set all weights: convolutions normal by fan-out, hidden linear maps by fan-in, classifiers small normal.
+
+    BN is neutral, biases are zero.
 
     With `zero_residual` the last BN of each block with a shortcut starts at zero, so that the block starts as its
     shortcut. An identity `stabiliser` starts as the skip it replaces. Without a seed torch's own generator is used.
@@ -33,7 +35,7 @@ def initialise(
 def _initialise(unit: Unit, generator: torch.Generator | None, zero_residual: bool, stabiliser: str) -> None:
     op, norm = unit.op, unit.norm
     if isinstance(op, nn.Linear):
-        op.weight.normal_(0, 0.01, generator=generator)
+        op.weight.normal_(0, sqrt(2 / op.in_features) if unit.hidden else 0.01, generator=generator)
     elif op is not None:
         fan_out = op.weight[0, 0].numel() * op.out_channels // op.groups
         op.weight.normal_(0, sqrt(2 / fan_out), generator=generator)

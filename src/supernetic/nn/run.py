@@ -55,9 +55,11 @@ def run(layer: Layer, xs: Sequence[Tensor], part: Parts, drop: float = 0.0) -> T
             return act(part["norm"](x))
         case "gap":
             return x.mean((2, 3), keepdim=True)
+        case "flatten":
+            return x.flatten(1)[:, :, None, None]
         case "linear":
             x = x.flatten(1)
-            return part["linear"](F.dropout(x, drop) if drop else x)
+            return act(part["linear"](F.dropout(x, drop) if drop else x))
         case kind:
             raise ValueError(f"layer {layer.name!r} has the unknown kind {kind!r}")
 
@@ -111,7 +113,7 @@ class Noise:
         number = {layer.name: i for i, layer in enumerate(blocks)}
         late = sorted({layer.stage for layer in blocks})[-2:]
         return [
-            self.dropout if layer.kind == "linear"
+            self.dropout if layer.kind == "linear" and not layer.act
             else self.drop_connect * number[layer.name] / len(blocks)
             if layer.kind == "mbconv" and layer.shortcut == "identity" and layer.stage in late
             else 0.0
@@ -152,7 +154,7 @@ class Program:
 def require_runnable(blueprint: Blueprint) -> None:
     """Refuse sides that no padded convolution gives."""
     for layer in blueprint:
-        side = 1 if layer.kind in ("gap", "linear") else ceil(layer.side / layer.stride)
+        side = 1 if layer.kind in ("gap", "flatten", "linear") else ceil(layer.side / layer.stride)
         if layer.side_out != side:
             raise InputError(
                 f"layer {layer.name}: a network that runs rounds sides up, {layer.side} / {layer.stride} to {side}, "

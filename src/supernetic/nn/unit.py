@@ -63,6 +63,7 @@ class Unit(nn.Module):
         self.norm: nn.BatchNorm2d | None = None
         self.residual = part.role == "project" and bool(layer.shortcut)  # ends a branch that a shortcut is added to
         self.stabiliser = is_stabiliser(layer)
+        self.hidden = layer.kind == "linear" and bool(layer.act)  # not the classifier
         if layer.kind == "linear":
             self.op = Linear(part.c_in, part.c_out, part.bias)
         elif part.kernel:

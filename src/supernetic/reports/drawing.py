@@ -71,7 +71,7 @@ def is_chain(blueprint: Blueprint) -> bool:
 def _chain(blueprint: Blueprint) -> list[str]:
     pieces = []
     for stage, group in groupby(blueprint, lambda layer: layer.stage):
-        layers = [layer for layer in group if layer.kind != "gap"]
+        layers = [layer for layer in group if layer.kind not in ("gap", "flatten")]
         if layers:
             pieces += [f'<div class="stage{"" if stage else " ends"}"><div class="blocks">']
             pieces += [_block(layer) for layer in layers]
@@ -81,9 +81,13 @@ def _chain(blueprint: Blueprint) -> list[str]:
 
 def _size(layer: Layer) -> str:
     """The map behind a stage."""
+    return f'<div class="size">{_map(layer)}</div>'
+
+
+def _map(layer: Layer) -> str:
     if layer.kind == "linear":
-        return f'<div class="size">{layer.c_out} classes</div>'
-    return f'<div class="size">{layer.side_out}² × {layer.c_out}</div>'
+        return f"{layer.c_out} {'units' if layer.act else 'classes'}"
+    return f"{layer.side_out}² × {layer.c_out}"
 
 
 def style_of(layer: Layer) -> str:
@@ -137,8 +141,7 @@ def _cells(blueprint: Blueprint) -> str:
 
 def _kind(layers: Sequence[Layer], cells: dict[tuple[object, ...], str]) -> tuple[str, str]:
     """(the letter of a cell or nothing, the map behind it)."""
-    last = layers[-1]
-    size = f"{last.c_out} classes" if last.kind == "linear" else f"{last.side_out}² × {last.c_out}"
+    size = _map(layers[-1])
     if not any(layer.kind == "join" for layer in layers):
         return "", size
     shape = _shape(layers)

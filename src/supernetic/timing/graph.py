@@ -122,8 +122,10 @@ def _layer(w: _Writer, layer: Layer, xs: Sequence[str], widths: Sequence[int]) -
             return _act(w, layer.act, _unit(w, layer, units["norm"], x))
         case "gap":
             return _mean(w, x)
+        case "flatten":
+            return w.add("Reshape", x, w.integers(0, -1, 1, 1))
         case "linear":
-            return _unit(w, layer, units["linear"], w.add("Flatten", x))
+            return _act(w, layer.act, _unit(w, layer, units["linear"], w.add("Flatten", x)))
         case kind:
             raise ValueError(f"layer {layer.name!r} has the unknown kind {kind!r}")
 

@@ -1,0 +1,52 @@
+"""Every family of models at its CPU size: parameters, MACs, and the time of 100 training steps with batches of 64.
+
+Run: OMP_NUM_THREADS=1 python benchmarks/families.py [NAMES]. Process time of one thread, from the median step.
+"""
+
+import sys
+from statistics import median
+from time import process_time
+
+import torch
+import torch.nn.functional as F
+
+from supernetic.models import NAMES, members
+
+SHAPES = ((1, 28), (3, 32))
+BATCH = 64
+STEPS = 7
+OTHERS = ("nasbench201/all-conv3x3", "macro-best", "scarlet-a", "attentive-a0")
+
+
+def seconds(network: torch.nn.Module, channels: int, side: int) -> float:
+    """Per step: forward, backward, update."""
+    network.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    optimiser = torch.optim.Adam(network.parameters(), foreach=True)
+    x = torch.randn(BATCH, channels, side, side).contiguous(memory_format=torch.channels_last)
+    labels = torch.randint(10, (BATCH,))
+    times = []
+    for _ in range(STEPS):
+        begin = process_time()
+        optimiser.zero_grad(set_to_none=True)
+        F.cross_entropy(network(x), labels).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        times.append(process_time() - begin)
+    return median(times)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    print("| model | params | MACs | s per 100 steps | params | MACs | s per 100 steps |")
+    print("|---|---|---|---|---|---|---|")
+    for text in sys.argv[1:] or (*NAMES, *OTHERS):
+        for in_first, *rest in zip(*(members(text, 10, c, side) for c, side in SHAPES), strict=True):
+            cells = [in_first.name]
+            for made, (channels, side) in zip((in_first, *rest), SHAPES, strict=True):
+                macs, params = made.costs()
+                took = 100 * seconds(made.build(), channels, side)
+                cells += [f"{params:,}", f"{macs / 1e6:.2f} M", f"{took:.1f}"]
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

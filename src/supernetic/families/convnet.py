@@ -1,0 +1,44 @@
+"""A simple ConvNet: equal convolutions one after the other.
+
+Paper: Bornschein, Visin and Osindero, "Small Data, Big Decisions", arXiv 2009.12583 (paper 000); the full size (four
+layers, 5x5, stride 1, 256 channels) is told by others who repeated its experiments.
+Differences: BN behind every convolution, and a global average pool before the classifier, are our choice; the CPU size
+halves its maps by max-pooling between the layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..blueprint import Blueprint, Layer, halved
+from ..errors import InputError
+
+
+@dataclass(frozen=True)
+class ConvNet:
+    """Convolutions of stride 1 with BN and ReLU."""
+
+    width: int = 256  # channels of every layer
+    depth: int = 4  # convolutions
+    kernel: int = 5
+    pool: bool = False  # max-pool 2x2 between layers
+
+    cpu: ClassVar[Mapping[str, Any]] = {"width": 20, "pool": True}
+
+    def __post_init__(self) -> None:
+        if self.kernel % 2 == 0:
+            raise InputError(f"ConvNet: kernel must be odd, got {self.kernel}")
+
+    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+        """Convolutions, global average pool, classifier."""
+        layers, c = [], in_channels
+        for i in range(self.depth):
+            if i and self.pool:
+                layers.append(Layer(f"pool{i}", "maxpool", c, c, side, halved(side, 2), 2, 2, stage=1))
+                side = halved(side, 2)
+            layers.append(Layer(f"conv{i}", "conv", c, self.width, side, side, self.kernel, act="relu", stage=1))
+            c = self.width
+        ends = Layer("head.pool", "gap", c, c, side, 1), Layer("classifier", "linear", c, classes, 1, 1)
+        return Blueprint((*layers, *ends))

@@ -1,0 +1,67 @@
+"""A small Inception for images of about 32 pixels.
+
+Paper: Zhang et al., "Understanding deep learning requires rethinking generalization", arXiv 1611.03530, figure 3.
+Differences: strided layers are padded, so maps are rounded up, and any side will do; the last pool is global.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..blueprint import Blueprint, Layer, halved
+from .member import scaled
+
+STEM = 96
+STAGES = (  # channels of the 1x1 and 3x3 convolutions of each module
+    ((32, 32), (32, 48)),
+    ((112, 48), (96, 64), (80, 80), (48, 96)),
+    ((176, 160), (176, 160)),
+)
+REDUCTIONS = (80, 96)  # channels of the 3x3 convolutions beside the pools between the stages
+
+
+@dataclass(frozen=True)
+class Inception:
+    """Modules of a 1x1 and a 3x3 convolution side by side; by a multiplier of the paper's channels."""
+
+    width: float = 1.0
+    stride: int = 1  # of the stem
+
+    cpu: ClassVar[Mapping[str, Any]] = {"width": 0.25, "stride": 2}
+
+    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+        """Stem, modules with reductions between the stages, global average pool, classifier."""
+        c, out = scaled(STEM, self.width), halved(side, self.stride)
+        layers = [Layer("stem", "conv", in_channels, c, side, out, 3, self.stride, act="relu")]
+        for stage, modules in enumerate(STAGES, 1):
+            if stage > 1:
+                layers += _reduction(f"reduce{stage - 1}", layers[-1], scaled(REDUCTIONS[stage - 2], self.width))
+            for i, widths in enumerate(modules):
+                c1, c3 = (scaled(c, self.width) for c in widths)
+                layers += _module(f"module{stage}{'abcd'[i]}", layers[-1], c1, c3, stage)
+        c, side = layers[-1].c_out, layers[-1].side_out
+        ends = Layer("head.pool", "gap", c, c, side, 1), Layer("classifier", "linear", c, classes, 1, 1)
+        return Blueprint((*layers, *ends))
+
+
+def _module(name: str, before: Layer, c1: int, c3: int, stage: int) -> Iterator[Layer]:
+    c, side = before.c_out, before.side_out
+    for kernel, out in ((1, c1), (3, c3)):
+        yield Layer(
+            f"{name}.conv{kernel}", "conv", c, out, side, side, kernel, act="relu", inputs=(before.name,), stage=stage
+        )
+    yield _joined(name, ("conv1", "conv3"), c1 + c3, side, stage)
+
+
+def _reduction(name: str, before: Layer, c3: int) -> Iterator[Layer]:
+    c, side, out = before.c_out, before.side_out, halved(before.side_out, 2)
+    yield Layer(f"{name}.conv", "conv", c, c3, side, out, 3, 2, act="relu", inputs=(before.name,))
+    yield Layer(f"{name}.pool", "maxpool", c, c, side, out, 3, 2, inputs=(before.name,))
+    yield _joined(name, ("conv", "pool"), c + c3, out, 0)
+
+
+def _joined(name: str, roles: tuple[str, ...], c: int, side: int, stage: int) -> Layer:
+    inputs = tuple(f"{name}.{role}" for role in roles)
+    return Layer(f"{name}.concat", "join", c, c, side, side, inputs=inputs, join="concat", stage=stage)

@@ -1,0 +1,122 @@
+"""ResNets: those for small images (6n + 2 layers, three stages) and those for ImageNet (18 to 152, four stages).
+
+Paper: He et al., "Deep residual learning for image recognition", arXiv 1512.03385, sections 4.1 and 4.2.
+Differences: for images below 64 pixels the ImageNet ones begin with a 3x3 convolution of stride 1, because their own
+stem would leave next to nothing of such images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..blueprint import Blueprint, Layer, halved
+from ..errors import InputError
+from .member import scaled
+
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+BOTTLENECKS = 50  # layers from which on blocks are bottlenecks
+SMALL = 64  # pixels below which the stem keeps the size of images
+
+
+@dataclass(frozen=True)
+class ResNet:
+    """By the number of layers and a multiplier of the paper's channels (16, 32, 64 or 64 to 512)."""
+
+    depth: int = 20
+    width: float = 1.0
+
+    cpu: ClassVar[Mapping[str, Any]] = {"depth": 8, "width": 0.5}
+
+    def __post_init__(self) -> None:
+        require_depth(self.depth)
+
+    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+        """Stem, blocks, global average pool, classifier."""
+        layers = body(self.depth, self.width, in_channels, side)
+        c, side = layers[-1].c_out, layers[-1].side_out
+        ends = Layer("head.pool", "gap", c, c, side, 1), Layer("classifier", "linear", c, classes, 1, 1)
+        return Blueprint((*layers, *ends))
+
+
+def require_depth(depth: int) -> None:
+    """Refuse depths that no ResNet has."""
+    if depth not in BLOCKS and (depth < 8 or (depth - 2) % 6):
+        raise InputError(f"a ResNet has {', '.join(map(str, BLOCKS))} or 6n + 2 (8, 14, 20, ...) layers, got {depth}")
+
+
+def body(depth: int, width: float, in_channels: int, side: int, halvings: int = 3) -> list[Layer]:
+    """Stem and blocks; of the stages behind the first only so many halve the map as `halvings` says."""
+    large = depth in BLOCKS
+    blocks = BLOCKS[depth] if large else ((depth - 2) // 6,) * 3
+    first = 64 if large else 16
+    layers = list(_stem(in_channels, scaled(first, width), side, large and side >= SMALL))
+    places = [(stage, i) for stage, n in enumerate(blocks) for i in range(n)]
+    for number, (stage, i) in enumerate(places):
+        stride = 2 if i == 0 and 0 < stage <= halvings else 1
+        block = _Block(f"block{number}", layers[-1], scaled(first << stage, width), stride, stage + 1)
+        layers += block.bottleneck() if large and depth >= BOTTLENECKS else block.basic(project=large)
+    return layers
+
+
+def _stem(in_channels: int, c: int, side: int, strided: bool) -> Iterator[Layer]:
+    if not strided:
+        yield Layer("stem", "conv", in_channels, c, side, side, 3, act="relu")
+        return
+    out = halved(side, 2)
+    yield Layer("stem", "conv", in_channels, c, side, out, 7, 2, act="relu")
+    yield Layer("pool", "maxpool", c, c, out, halved(out, 2), 3, 2)
+
+
+class _Block(NamedTuple):
+    """A residual block: where it stands, what it reads, and its channels."""
+
+    name: str
+    before: Layer
+    c: int
+    stride: int
+    stage: int
+
+    def basic(self, *, project: bool) -> list[Layer]:
+        """Two 3x3 convolutions."""
+        a = self._layer("conv1", self.before, "conv", self.c, 3, self.stride, act="relu")
+        b = self._layer("conv2", a, "conv", self.c, 3)
+        return [a, b, *self._end(b, self._projection(self.c) if project else self._padding())]
+
+    def bottleneck(self) -> list[Layer]:
+        """A 3x3 convolution between two 1x1, the last of which has four times the channels."""
+        a = self._layer("conv1", self.before, "conv", self.c, 1, self.stride, act="relu")
+        b = self._layer("conv2", a, "conv", self.c, 3, act="relu")
+        c = self._layer("conv3", b, "conv", 4 * self.c)
+        return [a, b, c, *self._end(c, self._projection(4 * self.c))]
+
+    def _layer(
+        self, role: str, source: Layer, kind: str, c: int, kernel: int = 1, stride: int = 1, **more: Any
+    ) -> Layer:
+        side = source.side_out
+        more = {"inputs": (source.name,), **more}
+        return Layer(
+            f"{self.name}.{role}", kind, source.c_out, c, side, halved(side, stride), kernel, stride,
+            stage=self.stage, **more,
+        )  # fmt: skip
+
+    def _projection(self, c: int) -> list[Layer]:
+        """The shortcut of the ImageNet networks where shapes change; nothing where they do not."""
+        same = self.stride == 1 and self.before.c_out == c
+        return [] if same else [self._layer("shortcut", self.before, "conv", c, 1, self.stride)]
+
+    def _padding(self) -> list[Layer]:
+        """The shortcut of the small networks: every second pixel, and zeros for the channels that there were not."""
+        if self.stride == 1 and self.before.c_out == self.c:
+            return []
+        kept = self._layer("skip", self.before, "skip", self.before.c_out, stride=self.stride)
+        if self.before.c_out == self.c:
+            return [kept]
+        new = self._layer("zero", self.before, "zero", self.c - self.before.c_out, stride=self.stride)
+        both = self._layer("shortcut", kept, "join", self.c, inputs=(kept.name, new.name), join="concat")
+        return [kept, new, both._replace(c_in=self.c)]
+
+    def _end(self, branch: Layer, shortcut: list[Layer]) -> list[Layer]:
+        inputs = branch.name, (shortcut[-1] if shortcut else self.before).name
+        return [*shortcut, self._layer("sum", branch, "join", branch.c_out, inputs=inputs, act="relu")]
