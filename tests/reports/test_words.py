@@ -100,6 +100,9 @@ def test_a_place_in_a_benchmark_is_told(make: Make) -> None:
     (path / "trust.json").write_text(json.dumps(trust))
     said = headline(read_run(path))[3]
     assert said == "In the benchmark's table, by mean_acc, model-3 is number 12 of 3,969 (92.50, the best has 93.13)."
+    trust["table"]["no_larger"] = {"rank": 3, "of": 1200, "best": 92.7}
+    (path / "trust.json").write_text(json.dumps(trust))
+    assert headline(read_run(path))[3] == f"{said[:-1]}, and 3 of the 1,200 with no more MACs."
 
 
 def test_before_there_are_models_the_best_so_far_is_told(make: Make) -> None:

@@ -280,4 +280,6 @@ def _table(table: Mapping[str, Any] | None) -> str:
     values = [f"{table['value']:.2f}"] if table.get("value") is not None else []
     values += [f"the best has {table['best']:.2f}"] if table.get("best") is not None else []
     told = f" ({', '.join(values)})" if values else ""
-    return f"In the benchmark's table, by {table['column']}, {model} number {table['rank']:,} of {table['of']:,}{told}."
+    text = f"In the benchmark's table, by {table['column']}, {model} number {table['rank']:,} of {table['of']:,}{told}"
+    small = table.get("no_larger")
+    return text + (f", and {small['rank']:,} of the {small['of']:,} with no more MACs." if small else ".")

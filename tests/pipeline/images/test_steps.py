@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from supernetic import catalog
 from supernetic.comparison.trainings import evaluate
+from supernetic.costs import costs_of
 from supernetic.datasets import load
 from supernetic.exporters.model import load_model
 from supernetic.pipeline.images import steps
 from supernetic.pipeline.score import score
-from supernetic.run import read_records
+from supernetic.pipeline.train import space_of
+from supernetic.run import read_records, read_settings
 from supernetic.spaces.macro import Macro
 
 
@@ -67,6 +70,13 @@ def test_trust_is_stated_with_its_number(run: Path) -> None:
     assert trust["of"] == len(trust["comparisons"])
     assert trust["beaten"] == sum(c["low"] > 0 for c in trust["comparisons"])
     assert trust["table"]["of"] == 3969
+    table = catalog.table("macro").unique()
+    macs = costs_of(space_of(run, read_settings(run)), table.archs)
+    for place in trust["table"]["models"]:
+        own = next(r["macs"] for r in scored if r["name"] == place["model"])
+        smaller = table["mean_acc"].values[macs <= own]
+        assert place["no_larger"]["of"] == len(smaller)
+        assert place["no_larger"]["rank"] == 1 + sum(smaller > place["value"])
 
 
 def test_few_images_score_many_networks() -> None:

@@ -106,10 +106,13 @@ def _table_line(table: dict[str, Any] | None) -> list[str]:
         return []
     return [
         f"In the benchmark's table ({table['dataset']}, {table['column']}): {m['model']} is number {m['rank']:,} "
-        f"of {table['of']:,} "
-        f"({m['value']:.2f}, the best {table['best']:.2f})."
+        f"of {table['of']:,} ({m['value']:.2f}, the best {table['best']:.2f}), {_among_smaller(m['no_larger'])}."
         for m in table["models"]
     ]
+
+
+def _among_smaller(place: dict[str, Any]) -> str:
+    return f"and {place['rank']:,} of the {place['of']:,} with no more MACs (the best {place['best']:.2f})"
 
 
 def read_found(run: str | Path, notes: tuple[str, ...] = ()) -> Found:

@@ -22,6 +22,7 @@ import numpy as np
 from ... import catalog
 from ...benchmarks.table import ABSENT
 from ...blueprint import Blueprint
+from ...costs import costs_of
 from ...errors import BudgetError, SupernetError
 from ...evaluators import CostEvaluator, Evaluator, Together
 from ...objective import Constraint, Metrics, Objective
@@ -377,7 +378,10 @@ def _contests(entries: Sequence[Compared], right: Mapping[str, Bools]) -> Iterat
 
 
 def _in_the_table(job: Job, entries: Sequence[Compared]) -> dict[str, Any] | None:
-    """Where the chosen stand in the space's benchmark, if it has one and the networks are of the same kind."""
+    """Where the chosen stand in the space's benchmark, if it has one and the networks are of the same kind.
+
+    A network with few MACs cannot be among the best of all; among those with no more than its own it can.
+    """
     if job.space.name not in catalog.TABLES:
         return None
     table = catalog.table(job.space.name)
@@ -385,14 +389,17 @@ def _in_the_table(job: Job, entries: Sequence[Compared]) -> dict[str, Any] | Non
     if table.space.choices != job.space.choices or not column:
         return None
     table = table.unique()
-    values = table[column].values
+    values, macs = table[column].values, costs_of(job.space, table.archs)
     places: list[dict[str, Any]] = []
     for c in entries:
         if c.candidate.role == CHOSEN:
             row = int(table.find(np.array([job.space.canonical(_arch(c.candidate))], dtype=np.int8))[0])
             if row != ABSENT and isfinite(values[row]):
-                rank = int((values > values[row]).sum()) + 1
-                places.append({"model": c.candidate.name, "rank": rank, "value": float(values[row])})
+                better, no_larger = values > values[row], macs <= macs[row]
+                place, best = int((better & no_larger).sum()) + 1, float(np.nanmax(values[no_larger]))
+                small = {"rank": place, "of": int(no_larger.sum()), "best": best}
+                rank = {"rank": int(better.sum()) + 1, "value": float(values[row]), "no_larger": small}
+                places.append({"model": c.candidate.name, **rank})
     if not places:
         return None
     first = min(places, key=lambda p: p["rank"])
