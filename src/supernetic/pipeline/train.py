@@ -358,7 +358,7 @@ def prepare_training(
     loading: dict[str, Any] = {"source": source, "limit": limit, "seed": seed}
     dataset = load(**loading)
     made, notes = fit_space(space, dataset)
-    made = _stabilised(made, stabiliser)
+    made = stabilised(made, stabiliser)
     started = None if start is None else str(Path(start).resolve())
     supernet = _untrained(made, stabiliser, seed, started)
     blueprint = supernet.space.blueprint(tuple(made.sample(np.random.default_rng(0), 1)[0].tolist()))
@@ -423,15 +423,16 @@ def _said(text: str) -> set[str]:
     return {item.partition("=")[0] for item in text.partition(":")[2].split(",")}
 
 
-def _stabilised(space: Space, stabiliser: str) -> Space:
+def stabilised(space: Space, stabiliser: str) -> Space:
+    """The space with its skips replaced, if that is asked for."""
     kind = stabiliser.partition(":")[0]
     if not kind:
         return space
     plain: Any = space
     if not hasattr(plain, "stabiliser"):
         raise InputError(f"{space.name} has no skips to stabilise, got stabiliser={stabiliser!r}")
-    stabilised: Space = dataclasses.replace(plain, stabiliser=kind)
-    return stabilised
+    made: Space = dataclasses.replace(plain, stabiliser=kind)
+    return made
 
 
 def _recipe(

@@ -51,6 +51,11 @@ def page(record: Mapping[str, Any], place: str) -> dict[str, Any]:
             (f["title"], f["caption"], legend(record, f), figure_plots(record, f), table(record, f["variants"]))
             for f in record["figures"]
         ],
+        "mistakes": [
+            (f"{m['variant']}, seed {m['seed']}", m["details"]["mistakes"])
+            for m in record["measured"]
+            if m["details"].get("mistakes")
+        ],
         "failed": list(record["failed"].items()),
         "settings": [(name, list(flat(s))) for name, s in record["settings"].items()],
         "measure": list(flat(record["measure"])),

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
-from math import isfinite
 from typing import Any
 
 from . import plots
-from .words import signed
-
-COLOURS = 8  # variants that can be told apart in one plot; more begin again, dashed
-WIDTH, HEIGHT = 420, 260
+from .study_plots import HEIGHT, WIDTH, Series, categories, matrix, scatter, style_of
 
 Record = Mapping[str, Any]
 NAMES = {
@@ -35,24 +30,9 @@ class Plot:
     svg: str
 
 
-@dataclass(frozen=True)
-class Series:
-    """Means and standard deviations at named places; NaN where nothing is known."""
-
-    name: str
-    style: str
-    means: Sequence[float]
-    sds: Sequence[float]
-
-
-def style_of(number: int) -> str:
-    """The colour of a variant, by its number in the figure."""
-    return f"v{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
-
-
 def figure_plots(record: Record, figure: Record) -> list[Plot]:
     """All plots of a figure."""
-    draw: Callable[[Record, Record], Iterator[Plot]] = DRAW.get(record["measure"]["kind"], _ranking)
+    draw: Callable[[Record, Record], Iterator[Plot]] = DRAW.get(record["measure"]["kind"], _bars)
     return list(draw(record, figure))
 
 
@@ -71,7 +51,7 @@ def _ranking(record: Record, figure: Record) -> Iterator[Plot]:
     for number, variant in enumerate(figure["variants"]):
         points = [p for m in record["measured"] if m["variant"] == variant for p in m["details"].get("points", ())]
         if points:
-            yield Plot(f"{variant}: every point is a network", _scatter(points, score, style_of(number)))
+            yield Plot(f"{variant}: every point is a network", scatter(points, score, style_of(number)))
 
 
 def _usage(record: Record, figure: Record) -> Iterator[Plot]:
@@ -89,7 +69,56 @@ def _usage(record: Record, figure: Record) -> Iterator[Plot]:
             yield Plot(f"{named}{NAMES[what]} in the top N", categories(series, places, NAMES[what], zero=True))
 
 
-DRAW: dict[str, Callable[[Record, Record], Iterator[Plot]]] = {"ranking": _ranking, "usage": _usage}
+def _similarity(record: Record, figure: Record) -> Iterator[Plot]:
+    """A matrix of options for every variant and layer, averaged over seeds."""
+    for variant in figure["variants"]:
+        seeds = [m["details"]["slots"] for m in record["measured"] if m["variant"] == variant]
+        for found in zip(*seeds, strict=True):
+            matrices = [f["matrix"] for f in found]
+            mean = [
+                [sum(m[i][j] for m in matrices) / len(matrices) for j in range(len(r))]
+                for i, r in enumerate(matrices[0])
+            ]
+            yield Plot(f"{variant}, layer {found[0]['slot'] + 1}: cosine similarity", matrix(mean, found[0]["labels"]))
+    yield from _bars(record, figure)
+
+
+def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
+    """Scores of the first seed, and loss curves."""
+    first = record["seeds"][0]
+    chosen = {m["variant"]: m["details"] for m in record["measured"] if m["seed"] == first}
+    known = [v for v in figure["variants"] if v in chosen]
+    label = record["measure"].get("score", "valid/accuracy").partition("/")[2].replace("_", "-")
+    series = []
+    for v in known:
+        steps, losses = zip(*chosen[v]["curve"], strict=True)
+        series.append(plots.Line(v, steps, losses, f"series {style_of(figure['variants'].index(v))}"))
+    if series:
+        yield Plot(
+            f"training loss, seed {first}",
+            plots.lines(
+                series, "step", "training loss", "training loss of the supernets", width=WIDTH, height=HEIGHT, n=4
+            ),
+        )
+    for v in known:
+        svg = plots.histogram(chosen[v]["scores"], label, f"{label} of random networks of {v}")
+        yield Plot(f"{v}: {label} of {len(chosen[v]['scores']):,} random networks, seed {first}", svg)
+
+
+def _bars(record: Record, figure: Record) -> Iterator[Plot]:
+    """Every metric that the measure shows, side by side."""
+    metrics = [m for m in figure["metrics"] or record["shown"] if any(m in v for v in record["table"].values())]
+    if metrics:
+        series = _series(record, figure["variants"], metrics)
+        yield Plot(", ".join(metrics), categories(series, metrics, "", zero=True, joined=False))
+
+
+DRAW: dict[str, Callable[[Record, Record], Iterator[Plot]]] = {
+    "ranking": _ranking,
+    "usage": _usage,
+    "similarity": _similarity,
+    "histogram": _histogram,
+}
 
 
 def legend(record: Record, figure: Record) -> list[tuple[str, str]]:
@@ -130,52 +159,3 @@ def _series(record: Record, variants: Sequence[str], metrics: Sequence[str]) -> 
         )
         for i, variant in enumerate(variants)
     ]
-
-
-# --- drawing ----------------------------------------------------------------------------------------------------------
-
-
-def categories(series: Sequence[Series], places: Sequence[str], label: str, *, zero: bool) -> str:
-    """Lines over named places, each point with the spread over seeds."""
-    across = plots.Axis("", -0.4, len(places) - 0.6, tuple(range(len(places))), lambda v: places[round(v)])
-    reach = [b for s in series for m, d in zip(s.means, s.sds, strict=True) for b in _ends(m, d)]
-    frame = plots.Frame(across, plots.axis([*reach, *([0.0] if zero else [])], label, n=5), WIDTH, HEIGHT)
-    body = ""
-    if zero and frame.y.low < 0 < frame.y.high:
-        y = frame.py(0)
-        body += f'<line class="zero" x1="{frame.left}" x2="{frame.width - plots.RIGHT}" y1="{y:g}" y2="{y:g}"/>'
-    shift = 0.36 / max(1, len(series) - 1) if len(series) > 1 else 0.0  # so that spreads do not cover one another
-    for i, s in enumerate(series):
-        body += _line(frame, s, places, shift * i - (0.18 if shift else 0), label)
-    return frame.svg(body, f"{label} of {', '.join(s.name for s in series)}")
-
-
-def _ends(mean: float, sd: float) -> tuple[float, float]:
-    reach = sd if isfinite(sd) else 0.0
-    return mean - reach, mean + reach
-
-
-def _line(frame: plots.Frame, s: Series, places: Sequence[str], shift: float, label: str) -> str:
-    known = [(i, m, d) for i, (m, d) in enumerate(zip(s.means, s.sds, strict=True)) if isfinite(m)]
-    at = [(frame.px(i + shift), frame.py(m)) for i, m, _ in known]
-    path = "M" + "L".join(f"{x:g} {y:g}" for x, y in at) if at else ""
-    out = [f'<path class="way" d="{path}"/>']
-    for (x, y), (i, m, d) in zip(at, known, strict=True):
-        low, high = _ends(m, d)
-        tip = f"{s.name}, {places[i]}\n{label} {signed(f'{m:.3f}')}" + (f" ± {d:.3f}" if isfinite(d) and d else "")
-        out.append(
-            f'<path d="M{x:g} {frame.py(low):g}V{frame.py(high):g}"/>'
-            f'<circle cx="{x:g}" cy="{y:g}" r="3.2" tabindex="0" data-tip="{escape(tip)}"/>'
-        )
-    return f'<g class="series {escape(s.style)}">{"".join(out)}</g>'
-
-
-def _scatter(points: Sequence[Sequence[float]], score: str, style: str) -> str:
-    frame = plots.Frame(
-        plots.axis((p[1] for p in points), f"predicted {score}", n=5),
-        plots.axis((p[0] for p in points), "truth, %", n=5),
-        WIDTH,
-        HEIGHT,
-    )
-    body = f'<g class="series {style}">{plots.cloud(frame, [(p[1], p[0]) for p in points])}</g>'
-    return frame.svg(body, f"truth against predicted {score} of {len(points)} networks")

@@ -19,7 +19,8 @@
     below = "all"
 
 Several axes are multiplied; a variant's name is that of its options. Text replaces what is there, a table changes it:
-`space = { cells = 5 }`, `recipe = { warmup = "5 epochs" }`. Recipes are tables, or paths from the file's folder.
+`space = { cells = 5 }`, `recipe = { warmup = "5 epochs" }`. Recipes are tables, or paths from the file's folder. A
+measure with a kind replaces the one before, one without changes it.
 """
 
 from __future__ import annotations
@@ -145,6 +146,8 @@ def _join(below: Record, above: Record) -> Record:
     for key in TABLES:
         if key in below and key in above:
             joined[key] = {**below[key], **above[key]}
+    if "kind" in above.get("measure", {}):
+        joined["measure"] = above["measure"]
     if "base" in below and "base" in above:
         joined["base"] = changed(below["base"], above["base"])
     for axis in below.get("grid", {}).keys() & above.get("grid", {}).keys():

@@ -45,7 +45,7 @@ def study(
     measure = read_measure(plan.measure)
     identity = {"job": "study", "name": plan.name, "title": plan.title, "scale": plan.scale}
     path = place_of(_home(plan.name, identity) if out is None else out, plan.name, lambda _: False)
-    items, spaces = _checked(plan, measure, path.parent / TRAININGS)
+    items, spaces = checked(plan, measure, path.parent / TRAININGS)
     unique = {t.path: t for t in items.values()} if measure.trains else {}
     todo = [t for t in unique.values() if not t.done]
     done = len(unique) - len(todo)
@@ -70,7 +70,7 @@ def _home(name: str, identity: Mapping[str, Any]) -> Path:
     return next(p for p in names if not p.exists() or same_settings(p, identity))
 
 
-def _checked(plan: Study, measure: Measure, folder: Path) -> tuple[dict[Cell, Training], dict[str, Space]]:
+def checked(plan: Study, measure: Measure, folder: Path) -> tuple[dict[Cell, Training], dict[str, Space]]:
     """Trainings and spaces, after everything was checked that can be before the first step."""
     spaces = {}
     for variant in plan.variants:

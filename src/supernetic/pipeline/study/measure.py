@@ -11,13 +11,22 @@ from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
 from ...errors import InputError, UnknownNameError
+from ...run import open_run, read_settings
 from ...space import Space
+from ..train import space_of
 
 KINDS = {
     "ranking": "ranking:Ranking",
     "usage": "usage:OperationUsage",
+    "similarity": "similarity:Similarity",
+    "histogram": "histogram:Histogram",
+    "order": "order:Order",
+    "robustness": "robustness:Robustness",
+    "extremes": "extremes:Extremes",
 }
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+MEASURED = "measured.jsonl"  # in the run of a training
 
 Report = Callable[[int, int], None]  # (done, in all)
 
@@ -85,6 +94,34 @@ def _value(what: str, hint: Any, value: Any) -> Any:
     if not isinstance(value, list) or any(type(v) is not inner for v in value):
         raise InputError(f"{what} must be a list of {'whole numbers' if inner is int else 'texts'}, got {value!r}")
     return tuple(value)
+
+
+def trained_space(run: Path) -> Space:
+    """The space of the networks that a run's supernet holds."""
+    return plain_space(space_of(run, read_settings(run)))
+
+
+def plain_space(space: Space) -> Space:
+    """A space without what only supernets have: stabilisers, and cells that differ."""
+    made: Any = space
+    for name, plain in (("share_cells", True), ("stabiliser", "")):
+        if hasattr(made, name):
+            made = dataclasses.replace(made, **{name: plain})
+    result: Space = made
+    return result
+
+
+def kept(run: Path, what: Mapping[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The answer to a question that the run has recorded before; else it is measured, and recorded."""
+    settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
+    with open_run(run, settings) as opened:
+        for record in opened.read(MEASURED):
+            if record["what"] == what:
+                known: dict[str, Any] = record["answer"]
+                return known
+        answer = measure()
+        opened.append(MEASURED, [{"what": what, "answer": answer}])
+    return answer
 
 
 def archs_of(rows: Any) -> Sequence[tuple[int, ...]]:

@@ -48,7 +48,7 @@ class StudyResult(Told):
         counted = f"{self.trainings} trainings, {self.done} of them done before" if self.trainings else "no training"
         head = f"{_count(len(self.variants), 'variant')}, {_count(len(self.seeds), 'seed')}: {counted}"
         if self.run is None:
-            rest = f"; the others may take {told(self.seconds)}" if self.seconds else ""
+            rest = f"; training the others may take {told(self.seconds)}" if self.seconds else ""
             return [self.title, head + rest, "dry run: nothing was trained or written"]
         claims = [line for c in self.claims for line in (f"  {c['text']}", f"    {c['sentence']}")]
         return [

@@ -6,7 +6,6 @@ Differences: BN statistics are those of each batch unless said otherwise; the pa
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +22,7 @@ from ...ranking.top_n import RANDOM, SIZES
 from ...space import Space
 from ...studies.ranking import chosen, joint_tau_a, names, ranking
 from ..score import FEWER, IMAGES, score
-from .measure import Measure, Measured, Report, archs_of
+from .measure import Measure, Measured, Report, archs_of, plain_space
 
 MODES = ("recalibrate", "batch", "running")
 
@@ -111,10 +110,7 @@ def _short(metric: str) -> str:
 @lru_cache(maxsize=32)
 def table_of(space: Space, file: str) -> Table:
     """The table of a (masked) space; one row per network where the space says which encodings coincide."""
-    shared: Any = space
-    for name, plain in (("share_cells", True), ("stabiliser", "")):
-        if hasattr(shared, name):
-            shared = dataclasses.replace(shared, **{name: plain})
+    shared = plain_space(space)
     if not file and shared.name not in catalog.TABLES:
         raise TableError(
             f"no table of {shared.name} is bundled (there are {', '.join(catalog.TABLES)}): name a file as table"

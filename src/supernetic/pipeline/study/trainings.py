@@ -21,7 +21,7 @@ from ...samplers.named import sampler as named_sampler
 from ...samplers.named import settings_of
 from ...space import Space
 from ...studies.file import Study, Variant
-from ..train import DEFAULT, RESULT, SAMPLERS, WEIGHTS, hardware_of, prepare_training, train
+from ..train import DEFAULT, RESULT, SAMPLERS, WEIGHTS, hardware_of, prepare_training, stabilised, train
 from .measure import Measure, Measured, Report
 
 if TYPE_CHECKING:
@@ -73,14 +73,16 @@ def key_of(arguments: Mapping[str, Any]) -> str:
 
 def _arguments(variant: Variant, data: str) -> dict[str, Any]:
     """Arguments of `train` with every default said: recipes in full, the sampler's settings, one thread."""
+    from ...datasets.augment import parse
     from ...training.recipe import recipe
 
     said = variant.training
     try:
-        space = catalog.space(said["space"])
+        space = stabilised(catalog.space(said["space"]), said.get("stabiliser", ""))
         settled = recipe(said.get("recipe") or {k: v for k, v in DEFAULT.items() if k not in ("title", "source")})
         chosen = named_sampler(said["sampler"]) if "sampler" in said else settled.sampler
         chosen = chosen or named_sampler(SAMPLERS[space.sharing])
+        parse(settled.augment)
         hardware = hardware_of(said.get("device", "auto"), said.get("precision", "no"), 1)
         for name in ("steps", "limit"):
             if said.get(name, 1) < 1:

@@ -36,8 +36,9 @@ class OperationUsage(Measure):
 
     def check(self, space: Space) -> list[str]:
         """All choices must have the same options."""
+        names = [f"{what}/{op}@{n}" for what in WHAT for op in _options(space) for n in self.sizes]
         table_of(space, self.table)[self.truth]
-        return [f"{what}/{op}@{n}" for what in WHAT for op in _options(space) for n in self.sizes]
+        return names
 
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
         """From the table alone; `run` does not exist."""

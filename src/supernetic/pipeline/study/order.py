@@ -1,0 +1,42 @@
+"""Measure `order`: do networks of more MACs score higher, as they would after training?
+
+Paper: ScaleNet (003), appendix B: Pearson, Spearman and its own tau over 6,000 random paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...costs import costs_of
+from ...ranking.correlation import count_pairs, pearson, spearman
+from ...ranking.robustness import subnets
+from ...space import Space
+from .measure import Measured, Report, trained_space
+from .scored import Scored
+
+
+@dataclass(frozen=True)
+class Order(Scored):
+    """Correlations of the score with MACs."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The paper's three, and a tau that can be negative."""
+        return ("pearson", "spearman", "tau_scalenet", "tau")
+
+    def check(self, space: Space) -> list[str]:
+        """Any space will do."""
+        return [*self.shown]
+
+    def __call__(self, run: Path, space: Space, report: Report) -> Measured:
+        """Over networks drawn as the space draws them."""
+        made = trained_space(run)
+        archs = subnets(made, n=self.n)
+        scores, macs = self.scores(run, archs, report), costs_of(made, archs).astype(np.float64)
+        x, y = scores[np.isfinite(scores)], macs[np.isfinite(scores)]
+        pairs = count_pairs(x, y)
+        numbers = (pearson(x, y), spearman(x, y), pairs.tau_scalenet(), pairs.tau())
+        return Measured(dict(zip(self.shown, numbers, strict=True)), {"networks": len(x)})

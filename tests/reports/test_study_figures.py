@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+
+from supernetic.reports.study_figures import figure_plots, legend
+
+
+def spread(mean: float) -> dict[str, float]:
+    return {"n": 2, "mean": mean, "sd": 0.1, "low": mean - 0.2, "high": mean + 0.2}
+
+
+RANKED = {f"{m}@{n}": spread(0.5) for m in ("tau", "score") for n in ("10", "500", "random")}
+MATRIX = {"slots": [{"slot": 1, "labels": ["skip", "conv"], "matrix": [[1.0, 0.5], [0.5, 1.0]]}]}
+CASES: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
+    ("ranking", RANKED, {"points": [[90, 10], [91, 11]]}, 4),
+    ("usage", {f"{w}/{o}@10": spread(0.5) for w in ("usage", "share") for o in "ab"}, {"operations": ["a", "b"]}, 4),
+    ("similarity", {"of skips": spread(0.5)}, MATRIX, 3),
+    ("histogram", {"mean": spread(50)}, {"scores": [float(i) for i in range(20)], "curve": [[1, 2.0], [2, 1.0]]}, 3),
+    ("order", {"of skips": spread(0.5)}, {}, 1),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "details", "plots"), CASES, ids=[c[0] for c in CASES])
+def test_every_kind_draws_well_formed_plots(kind: str, values: Any, details: Any, plots: int) -> None:
+    names = ["plain", "no <skip>"]
+    record = {
+        "measure": {"kind": kind},
+        "seeds": [0],
+        "shown": ["of skips"],
+        "table": dict.fromkeys(names, values),
+        "measured": [{"variant": v, "seed": 0, "details": details} for v in names],
+    }
+    figure = {"title": "", "caption": "", "variants": names, "metrics": []}
+    found = figure_plots(record, figure)
+    assert len(found) == plots
+    for plot in found:
+        ET.fromstring(plot.svg)
+        assert plot.caption
+    assert len(legend(record, figure)) == 2
