@@ -19,8 +19,11 @@ def main(run: Path) -> None:
     """Record a finished run."""
     trust, networks = (json.loads((run / f"{name}.json").read_text()) for name in ("trust", "networks"))
     settings = read_settings(run)
-    seconds = {r["task"]: r["seconds"] for r in read_records(run / "timings.jsonl") if "task" in r and "step" not in r}
-    steps = [r["seconds"] for r in read_records(run / "timings.jsonl") if r.get("task") == "supernet"]
+    plan = settings["plan"]
+    seconds: dict[str, float] = {}  # a run that is read again adds lines: the first time counts
+    for record in read_records(run / "timings.jsonl"):
+        if "task" in record and "step" not in record:
+            seconds.setdefault(record["task"], record["seconds"])
     random = [c for c in trust["comparisons"] if c["role"] == "random"]
     better = [c for c in random if c["low"] > 0]
     tau = trust["tau"]
@@ -37,7 +40,7 @@ def main(run: Path) -> None:
             "rank_of_those_with_no_more_macs": {
                 m["model"]: [m["no_larger"]["rank"], m["no_larger"]["of"]] for m in trust["table"]["models"]
             },
-            "seconds": {"train": round(sum(steps)), **{k: round(v) for k, v in seconds.items()}},
+            "seconds": {k: round(v) for k, v in seconds.items()},
         },
         n=tau["n"],
         held=tau["shown"] and len(better) == len(random),
@@ -46,7 +49,7 @@ def main(run: Path) -> None:
         interval=[tau["low"], tau["high"]],
         seeds=[settings["seed"]],
         scale=f"macro with {settings['space']['settings']['channels']} channels at 32 x 32, "
-        f"{settings['plan']['supernet_steps']:,} supernet steps, {settings['plan']['network_steps']:,} steps per network",
+        f"{plan['supernet_steps']:,} supernet steps, {plan['network_steps']:,} steps per network",
     ).write()
 
 
