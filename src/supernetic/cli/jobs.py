@@ -77,7 +77,9 @@ def search(
     retrain: Annotated[str, typer.Option(help="scratch, inherit, none, or auto: by the space.")] = "auto",
     baseline: Annotated[list[str], typer.Option(help="FILE.py or timm:NAME to compare with. Repeatable.")] = [],  # noqa: B006
     preset: Annotated[str, typer.Option(help="scarlet: the paper's objectives, weights and limits.")] = "",
-    searcher: Annotated[str, typer.Option(help="random, grid, local, evolution, spos, binned or nsga2.")] = "nsga2",
+    searcher: Annotated[
+        str, typer.Option(help="random, grid, local, evolution, spos, binned, nsga2, thompson.")
+    ] = "nsga2",
     population: Annotated[int | None, typer.Option(help="Of searchers that have one.")] = None,
     generations: Annotated[int | None, typer.Option(help="Of searchers that have them.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Stop after this many.")] = None,
