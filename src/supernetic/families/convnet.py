@@ -25,7 +25,7 @@ class ConvNet:
     kernel: int = 5
     pool: bool = False  # max-pool 2x2 between layers
 
-    cpu: ClassVar[Mapping[str, Any]] = {"width": 20, "pool": True}
+    cpu: ClassVar[Mapping[str, Any]] = {"width": 24, "pool": True}
 
     def __post_init__(self) -> None:
         if self.kernel % 2 == 0:

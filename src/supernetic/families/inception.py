@@ -29,7 +29,7 @@ class Inception:
     width: float = 1.0
     stride: int = 1  # of the stem
 
-    cpu: ClassVar[Mapping[str, Any]] = {"width": 0.25, "stride": 2}
+    cpu: ClassVar[Mapping[str, Any]] = {"width": 0.1875, "stride": 2}
 
     def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
         """Stem, modules with reductions between the stages, global average pool, classifier."""
