@@ -19,6 +19,7 @@ from supernetic.reports.words import (
     show,
     status,
     verdict,
+    vote_told,
 )
 
 Make = Callable[..., Path]
@@ -118,3 +119,13 @@ def test_recorded_sentences_are_told_in_the_words_of_the_page() -> None:
     minus = "\N{MINUS SIGN}"
     assert said == f"Validation cross-entropy orders model-1: tau {minus}0.20 [{minus}1.00, +1.00]."
     assert in_words("model-2 beats random-2.") == "model-2 beats random-2."
+
+
+def test_who_votes_is_told(make: Make) -> None:
+    path = make()
+    assert vote_told(read_run(path).voters) == ""
+    (path / "ballot.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "vote/grad_norm": [0.5, 1.0]}))
+    assert vote_told(read_run(path).voters) == (
+        "The vote is the mean place among 2 random networks (0 worst, 1 best) by "
+        "validation cross-entropy and grad norm."
+    )

@@ -33,7 +33,7 @@ class Ballot:
         """From the answers for the reference networks; NaN is left out."""
         answers = {}
         for name in metrics:
-            known = sorted(x for x in (_quality(name, m) for m in reference) if not isnan(x))
+            known = sorted(x for x in (quality(name, m) for m in reference) if not isnan(x))
             if len(set(known)) < 2:
                 raise InputError(f"{name} cannot vote: it says the same of all {len(reference)} reference networks")
             answers[name] = tuple(known)
@@ -46,7 +46,7 @@ class Ballot:
 
         Between two references it is interpolated, beyond the last one it goes on at the mean rate. A NaN is last.
         """
-        return float(np.mean([_place(known, _quality(name, metrics)) for name, known in self.answers.items()]))
+        return float(np.mean([_place(known, quality(name, metrics)) for name, known in self.answers.items()]))
 
     def to_json(self) -> dict[str, list[float]]:
         """What `from_json` reads."""
@@ -58,7 +58,8 @@ class Ballot:
         return cls({name: tuple(known) for name, known in record.items()})
 
 
-def _quality(name: str, metrics: Mapping[str, float]) -> float:
+def quality(name: str, metrics: Mapping[str, float]) -> float:
+    """A metric with its sign turned where less of it is better."""
     return -metrics[name] if name.endswith(FALLING) else metrics[name]
 
 

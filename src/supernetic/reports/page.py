@@ -42,6 +42,7 @@ from .words import (
     tau_told,
     title,
     verdict,
+    vote_told,
 )
 
 REPORT = "report.html"
@@ -120,6 +121,7 @@ def page(run: Record) -> dict[str, Any]:
         "front": front,
         "legend": [(s, plots.mark(s), LEGEND.get(s, s)) for s in (front.styles if front else ())],
         "trials": _trials_told(run, front.left_out if front else 0),
+        "vote": vote_told(run.voters),
         "data_json": _json({**front.data, "pieces": atlas.pieces} if front else {}),
         "table_head": head,
         "table_rows": [(m, what_it_is(m), _links(m), cells) for m, cells in rows],

@@ -92,6 +92,7 @@ class Record:
     search: Mapping[str, Any]  # search.json, or the result of a search on a table
     result: Mapping[str, Any]
     trust: Mapping[str, Any]
+    voters: Mapping[str, int]  # where the score is a vote: on how many reference networks each metric was asked
     trials: tuple[Trial, ...]  # those that count, in the order asked
     statuses: Mapping[str, int]
     first: int  # how many trials of any status began the search at random
@@ -197,6 +198,7 @@ def read_run(path: str | Path, space: Space | None = None) -> Record:
         search=search,
         result=result,
         trust=_json(path / "trust.json", {}),
+        voters={name: len(answers) for name, answers in _json(path / "ballot.json", {}).items()},
         trials=tuple(kept),
         statuses={s: sum(t.get("status", "ok") == s for t in trials) for s in ("ok", "infeasible", "failed")},
         first=first,

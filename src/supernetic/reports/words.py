@@ -29,6 +29,10 @@ NAMES = {
     "cost/params": "parameters",
     "cost/peak": "peak activations",
     "latency/ms": "latency",
+    "vote/rank": "vote",
+    "vote/naswot": "NASWOT",
+    "vote/jacov": "Jacobian covariance",
+    "vote/layers": "layers",
     "valid/accuracy": "validation accuracy",
     "valid/cross_entropy": "validation cross-entropy",
     "test/accuracy": "test accuracy",
@@ -36,12 +40,21 @@ NAMES = {
 }
 
 
+def vote_told(voters: Mapping[str, int]) -> str:
+    """Who votes, where the score is a vote."""
+    if not voters:
+        return ""
+    names = listed([metric_name(name) for name in voters])
+    return f"The vote is the mean place among {max(voters.values())} random networks (0 worst, 1 best) by {names}."
+
+
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def metric_name(name: str) -> str:
     """A metric's name for people; a column of a table keeps the name that it has there."""
-    return NAMES.get(name) or (name.removeprefix("table/") if "table/" in name else name.replace("_", " "))
+    short_name = name.removeprefix("vote/").replace("_", " ")
+    return NAMES.get(name) or (name.removeprefix("table/") if "table/" in name else short_name)
 
 
 def in_words(sentence: str) -> str:

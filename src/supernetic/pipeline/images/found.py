@@ -40,6 +40,11 @@ class Found(Told):
         """The page about this run."""
         return Path(self.run) / REPORT
 
+    @property
+    def score(self) -> str:
+        """The metric that networks were searched by."""
+        return str((self.trust.get("tau") or {}).get("score", "valid/cross_entropy"))
+
     def load(self, name: str) -> Network:
         """A model as a plain module, ready for use."""
         from ...exporters.model import load_model
@@ -54,7 +59,7 @@ class Found(Told):
             f"{self.space} on {self.data}: {_count(self.front, 'network')} on the front, "
             f"{_count(self.models, 'model')}",
             "",
-            *columns([HEADINGS, *_rows(self.networks)]),
+            *columns([HEADINGS, *_rows(self.networks, self.score)]),
             "",
             *self.trust.get("statements", ()),
             *_table_line(self.trust.get("table")),
@@ -66,9 +71,8 @@ class Found(Told):
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(self.networks)
-        )
+        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _rows(self.networks, self.score))
+        rows = "".join(f"<tr>{row}</tr>" for row in cells)
         heads = "".join(f"<th>{escape(h)}</th>" for h in HEADINGS)
         said = "".join(f"<p>{escape(s)}</p>" for s in self.trust.get("statements", ()))
         return f"<table><tr>{heads}</tr>{rows}</table>{said}"
@@ -77,13 +81,13 @@ class Found(Told):
 HEADINGS = ["network", "MACs", "params", "score", "valid %", "test %", "architecture"]
 
 
-def _rows(networks: Sequence[dict[str, Any]]) -> list[list[str]]:
+def _rows(networks: Sequence[dict[str, Any]], score: str) -> list[list[str]]:
     return [
         [
             r["name"],
             show_quantity(r["macs"]),
             show_quantity(r["params"]),
-            _shown(r.get("score"), "valid/cross_entropy", 3),
+            _shown(r.get("score"), score, 3),
             _shown(r.get("trained"), "valid/accuracy", 2),
             _shown(r.get("test"), "test/accuracy", 2),
             r["label"],

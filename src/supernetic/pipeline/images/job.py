@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from ...errors import InputError, RunError
 from ...evaluators.cost import COSTS
 from ...evaluators.scores import SCORES
 from ...objective import Objective, combine
+from ...ranking.ballot import RANK
 from ...reports import write_report
 from ...run import SETTINGS, TIMINGS, Run, read_settings
 from ...space import Arch, Space
+from ...voters import VOTERS, full_name
 from ..auto import check_budget, check_images, choose_space, count_networks
 from ..front import Asked, Generation, adjusted, engine_record, settle
 from ..place import place, place_of
@@ -30,12 +32,11 @@ from ..train import TrainJob, Watch, hardware_of, prepare_training
 from . import steps
 from .found import Found, read_found
 from .request import Request
-
-if TYPE_CHECKING:
-    pass
+from .scoring import ACCURACY, MILLISECONDS, SCORE, evaluator
 
 RESULT = "result.json"
-METRICS = [*COSTS, *(f"valid/{s}" for s in SCORES), steps.MILLISECONDS]
+VOTED = ("choice", "cell")  # ways of sharing weights for which the vote was chosen; others go by cross-entropy
+METRICS = [*COSTS, *(f"valid/{s}" for s in SCORES), RANK, *map(full_name, VOTERS), MILLISECONDS]
 MEASURED = 24  # architectures that are drawn to see how fast everything is
 RENEW = 15.0  # seconds between two renewals of the report within a step
 LATENCY = {"engine": "onnx", "threads": 1}  # how milliseconds are measured
@@ -82,10 +83,12 @@ def search_images(
     """
     say = tell or (lambda _: None)
     begin = perf_counter()
-    score = Objective(steps.ACCURACY, True) if request.preset else Objective(steps.SCORE, False)
+    score = Objective(ACCURACY if request.preset else RANK, True)
     wanted = settle(METRICS, request.objectives, request.where, request.searcher, request.preset, lambda: score)
     wanted = replace(wanted, where=tuple(combine(wanted.where).values()))
     training, reasons = _training(request, wanted, say)
+    if not (request.objectives or request.preset or training.space.sharing in VOTED):
+        wanted = replace(wanted, objectives=(Objective(SCORE, False), *wanted.objectives[1:]))
     record = request.record()
     path = place_of(out, training.space.name, lambda there: there.get("asked") == record)
     job, plan = _settled(request, wanted, training, path, perf_counter() - begin)
@@ -217,7 +220,7 @@ def _settled(request: Request, wanted: Asked, training: TrainJob, path: Path, sp
     mode = request.retrain
     if mode == "auto":
         mode = "check" if space.sharing in ("elastic", "scaled") else "scratch"
-    asks_latency = steps.MILLISECONDS in [*(o.name for o in wanted.objectives), *(c.name for c in wanted.where)]
+    asks_latency = MILLISECONDS in [*(o.name for o in wanted.objectives), *(c.name for c in wanted.where)]
     job = steps.Job(
         training, wanted.objectives, wanted.where, wanted.searcher, request.evaluations, request.keep, mode, finished,
         own, request.workers or os.cpu_count() or 1, dict(LATENCY) if asks_latency else {}, {},
@@ -268,7 +271,7 @@ def _new_plan(request: Request, job: steps.Job, supernet_steps: int, network_ste
 
     training = job.training
     speed = measure(
-        training.supernet, job.dataset, training.recipe, job.recipe, steps.evaluator(job, training.supernet),
+        training.supernet, job.dataset, training.recipe, job.recipe, evaluator(job, training.supernet),
         _drawn(job, MEASURED), largest=largest(job.space, [c for c in job.where if c.name.startswith("cost/")]),
         threads=int(training.settings["threads"]), workers=job.workers,
     )  # fmt: skip

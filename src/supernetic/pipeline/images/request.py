@@ -29,7 +29,7 @@ class Request:
 
     data: str | Path = "embedded"
     space: str | Space = "auto"  # a name, a file, or what suits the images and the budget
-    objectives: Sequence[str | Objective] = ()  # the least validation cross-entropy and the least MACs if empty
+    objectives: Sequence[str | Objective] = ()  # the best score (`images.scoring`) and the least MACs if empty
     where: Sequence[str | Constraint] = ()
     minutes: float | None = None  # for everything; without it, the recipes' own lengths
     keep: int = 5  # models to choose on the front

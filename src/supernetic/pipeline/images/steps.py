@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,8 @@ from ...benchmarks.table import ABSENT
 from ...blueprint import Blueprint
 from ...costs import costs_of
 from ...errors import BudgetError, SupernetError
-from ...evaluators import CostEvaluator, Evaluator, Together
 from ...objective import Constraint, Metrics, Objective
+from ...ranking.ballot import RANK, quality
 from ...ranking.verdict import Agreement, Comparison, agreement, compare
 from ...run import Run, jsonable
 from ...searchers import Searcher, Task, Trial, drive
@@ -33,6 +33,7 @@ from ...space import Arch, Space
 from ..front import Generation, Yardstick, reporter, result_of
 from ..train import WEIGHTS, TrainJob, Watch
 from .candidates import CHOSEN, Candidate, candidates
+from .scoring import ACCURACY, MILLISECONDS, SCORE, latency_table, scorer
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -43,17 +44,11 @@ if TYPE_CHECKING:
     from ...derivation.fold import FoldReport
     from ...nn.network import Network
     from ...supernets.supernet import Supernet
-    from ...timing.lookup import LatencyTable
     from ...training.recipe import Recipe
 
     Bools = npt.NDArray[np.bool_]
 
-SEARCH, NETWORKS, TRUST, MODELS, LATENCY = "search.json", "networks.json", "trust.json", "models", "latency.jsonl"
-SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
-COSTS = ("cost/macs", "cost/params")
-MILLISECONDS = "latency/ms"
-IMAGES = 2000  # of the validation split, at most, that architectures are scored on
-SCORING = 12  # stream of random numbers
+SEARCH, NETWORKS, TRUST, MODELS = "search.json", "networks.json", "trust.json", "models"
 CHUNK = 100  # architectures that are recorded together
 
 Tell = Callable[[str], None]
@@ -94,6 +89,12 @@ class Job:
         return shared_cells(self.training.supernet.space)
 
     @property
+    def score(self) -> str:
+        """The metric by which networks are searched for; validation cross-entropy if only costs are."""
+        names = [o.name for o in self.objectives]
+        return next((n for n in names if n == RANK or n.startswith("valid/")), SCORE)
+
+    @property
     def trains(self) -> bool:
         """Whether finished networks are trained."""
         return self.retrain != "none"
@@ -129,7 +130,7 @@ def search(job: Job, run: Run, tell: Callable[[Generation], None]) -> None:
     """Search with the supernet; the front and the chosen are in `search.json`."""
     if (run.path / SEARCH).exists():
         return
-    evaluate = evaluator(job, supernet_of(job, run), latency_table(job, run))
+    evaluate = scorer(job, run, supernet_of(job, run))
     task = task_of(job, run)
     generations: list[Generation] = []
     first: list[int] = []
@@ -168,48 +169,6 @@ def task_of(job: Job, run: Run) -> Task:
     return Task(job.space, job.objectives, job.where, price=latency_table(job, run))
 
 
-def evaluator(job: Job, supernet: Supernet, table: LatencyTable | None = None) -> Evaluator:
-    """Costs, the supernet's scores, and looked-up latency where it is asked for."""
-    from ...evaluators.supernet import SupernetEvaluator
-
-    wanted = dict.fromkeys([*(o.name for o in job.objectives), *(c.name for c in job.where)])
-    costs = dict.fromkeys([*COSTS, *(n for n in wanted if n.startswith("cost/"))])
-    scores = dict.fromkeys([SCORE, ACCURACY, *(n for n in wanted if n.startswith("valid/"))])
-    images = scoring_images(job.dataset, job.seed)
-    parts: list[Evaluator] = [
-        CostEvaluator(job.space, tuple(costs)),
-        SupernetEvaluator(supernet, images, tuple(scores), seed=job.seed),
-    ]
-    if table is not None:
-        from ...evaluators.latency import LatencyEvaluator
-
-        parts.append(LatencyEvaluator(job.space, table))
-    return Together(tuple(parts))
-
-
-def scoring_images(dataset: Dataset, seed: int) -> Dataset:
-    """The same data with at most so many validation images; the others are put aside with those for calibration."""
-    valid = dataset.splits["valid"]
-    if len(valid) <= IMAGES:
-        return dataset
-    order = np.random.default_rng([seed, SCORING]).permutation(valid)
-    spare = np.concatenate([dataset.splits["calibrate"], order[IMAGES:]])
-    return replace(dataset, splits={**dataset.splits, "valid": np.sort(order[:IMAGES]), "calibrate": spare})
-
-
-def latency_table(job: Job, run: Run) -> LatencyTable | None:
-    """Measured once on this machine, then read from the run; none if nobody asks."""
-    if not job.latency:
-        return None
-    from ...timing.lookup import LatencyTable, measure_table
-
-    records = run.read(LATENCY)
-    if not records:
-        records = measure_table(job.space, **job.latency).to_records()
-        run.write(LATENCY, "".join(json.dumps(r) + "\n" for r in records))
-    return LatencyTable.from_records(records)
-
-
 # --- compare ----------------------------------------------------------------------------------------------------------
 
 
@@ -233,7 +192,7 @@ def compared(job: Job, run: Run, tell: Tell, progress: Callable[[str, int, int],
     supernet = supernet_of(job, run)
     scored = [c for c in entries if c.arch is not None]
     scores: dict[str, Metrics] = dict(
-        zip([c.name for c in scored], evaluator(job, supernet)([_arch(c) for c in scored]), strict=True)
+        zip([c.name for c in scored], scorer(job, run, supernet)([_arch(c) for c in scored]), strict=True)
     )
     derived = _derived(job, supernet, entries)
     trained = _trained(job, run, entries, derived, progress) if job.trains else {}
@@ -318,7 +277,7 @@ def test(job: Job, run: Run, entries: Sequence[Compared]) -> None:
             right.setdefault(c.candidate.name, correct)
         record["latency"] = _latency(c.candidate.network)
     run.write(NETWORKS, json.dumps(records, indent=1) + "\n")
-    tau = _agreement(entries)
+    tau = _agreement(job, entries)
     contests = list(_contests(entries, right))
     statements = [tau.sentence(), *(c.sentence() for c in contests)]
     if contests:
@@ -364,10 +323,10 @@ def _latency(network: Blueprint | Baseline) -> dict[str, Any] | None:
     return {MILLISECONDS: timing.ms, "low": timing.low, "high": timing.high, "engine": engine}
 
 
-def _agreement(entries: Sequence[Compared]) -> Agreement:
-    """Between the supernet's score and the accuracy after training, over the networks of the space."""
-    both = [(c.score[SCORE], c.trained.metrics[ACCURACY]) for c in entries if c.score and c.trained]
-    return agreement(SCORE, f"{ACCURACY} after training", [-x for x, _ in both], [y for _, y in both])
+def _agreement(job: Job, entries: Sequence[Compared]) -> Agreement:
+    """Between the score and the accuracy after training, over the networks of the space."""
+    both = [(quality(job.score, c.score), c.trained.metrics[ACCURACY]) for c in entries if c.score and c.trained]
+    return agreement(job.score, f"{ACCURACY} after training", [x for x, _ in both], [y for _, y in both])
 
 
 def _contests(entries: Sequence[Compared], right: Mapping[str, Bools]) -> Iterator[Comparison]:

@@ -1,0 +1,109 @@
+"""How a search on images scores architectures: what the supernet says of them, and what voters do.
+
+Where weights are shared by choice, the score is the vote of `VOTERS` (docs/ranking.md says why these); where they are
+shared elastically, it is the supernet's cross-entropy.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...evaluators import CostEvaluator, Evaluator, Together
+from ...ranking.ballot import RANK, Ballot
+from ...run import Run
+from ...space import Arch
+from ...voters import PREFIX
+
+if TYPE_CHECKING:
+    from ...datasets import Dataset
+    from ...supernets.supernet import Supernet
+    from ...timing.lookup import LatencyTable
+    from .steps import Job
+
+SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
+VOTERS = (SCORE, "vote/naswot", "vote/jacov", "vote/layers")
+COSTS = ("cost/macs", "cost/params")
+MILLISECONDS = "latency/ms"
+LATENCY, BALLOT = "latency.jsonl", "ballot.json"
+IMAGES = 2000  # of the validation split, at most, that architectures are scored on
+REFERENCES = 100  # networks among which a vote gives others their place
+PROBES = 64  # training images that training-free voters see
+SCORING, REFERRING = 12, 13  # streams of random numbers
+
+
+def scorer(job: Job, run: Run, supernet: Supernet) -> Evaluator:
+    """The evaluator of a run, its ballot and its latencies measured once."""
+    evaluate = evaluator(job, supernet, latency_table(job, run))
+    if RANK not in _wanted(job):
+        return evaluate
+    from ...evaluators.voted import Voted
+
+    return Voted(evaluate, _ballot(job, run, evaluate))
+
+
+def evaluator(job: Job, supernet: Supernet, table: LatencyTable | None = None) -> Evaluator:
+    """Costs, the supernet's scores, votes, and looked-up latency where it is asked for; no rank yet."""
+    from ...evaluators.supernet import SupernetEvaluator
+
+    wanted = _wanted(job)
+    costs = dict.fromkeys([*COSTS, *(n for n in wanted if n.startswith("cost/"))])
+    scores = dict.fromkeys([SCORE, ACCURACY, *(n for n in wanted if n.startswith("valid/"))])
+    votes = tuple(n for n in wanted if n.startswith(PREFIX) and n != RANK)
+    images = scoring_images(job.dataset, job.seed)
+    parts: list[Evaluator] = [
+        CostEvaluator(job.space, tuple(costs)),
+        SupernetEvaluator(supernet, images, tuple(scores), seed=job.seed),
+    ]
+    if votes:
+        from ...evaluators.votes import VoteEvaluator
+
+        parts.append(VoteEvaluator(job.space, job.dataset, votes, images=PROBES, seed=job.seed))
+    if table is not None:
+        from ...evaluators.latency import LatencyEvaluator
+
+        parts.append(LatencyEvaluator(job.space, table))
+    return Together(tuple(parts))
+
+
+def _wanted(job: Job) -> list[str]:
+    """Metrics that are asked for, and those that vote on what is."""
+    asked = [*(o.name for o in job.objectives), *(c.name for c in job.where)]
+    return list(dict.fromkeys([*asked, *(VOTERS if RANK in asked else ())]))
+
+
+def _ballot(job: Job, run: Run, evaluate: Evaluator) -> Ballot:
+    """What the voters say of random networks, asked once."""
+    if not (run.path / BALLOT).exists():
+        rng = np.random.default_rng([job.seed, REFERRING])
+        drawn = job.space.sample(rng, REFERENCES).tolist()
+        archs: list[Arch] = list(dict.fromkeys(job.space.canonical(tuple(a)) for a in drawn))
+        ballot = Ballot.of(VOTERS, evaluate(archs))
+        run.write(BALLOT, json.dumps(ballot.to_json()) + "\n")
+    return Ballot.from_json(json.loads((run.path / BALLOT).read_text()))
+
+
+def scoring_images(dataset: Dataset, seed: int) -> Dataset:
+    """The same data with at most so many validation images; the others are put aside with those for calibration."""
+    valid = dataset.splits["valid"]
+    if len(valid) <= IMAGES:
+        return dataset
+    order = np.random.default_rng([seed, SCORING]).permutation(valid)
+    spare = np.concatenate([dataset.splits["calibrate"], order[IMAGES:]])
+    return replace(dataset, splits={**dataset.splits, "valid": np.sort(order[:IMAGES]), "calibrate": spare})
+
+
+def latency_table(job: Job, run: Run) -> LatencyTable | None:
+    """Measured once on this machine, then read from the run; none if nobody asks."""
+    if not job.latency:
+        return None
+    from ...timing.lookup import LatencyTable, measure_table
+
+    records = run.read(LATENCY)
+    if not records:
+        records = measure_table(job.space, **job.latency).to_records()
+        run.write(LATENCY, "".join(json.dumps(r) + "\n" for r in records))
+    return LatencyTable.from_records(records)
