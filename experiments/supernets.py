@@ -61,6 +61,13 @@ def data() -> Dataset:
     return load(sheets if sheets.exists() else "cifar10", side=16)
 
 
+def few_images(images: Dataset, n: int) -> Dataset:
+    """The same with so many validation images; the others are put aside."""
+    valid, rest = np.split(images.splits["valid"], [n])
+    spare = np.concatenate([images.splits["calibrate"], rest])
+    return replace(images, splits={**images.splits, "valid": valid, "calibrate": spare})
+
+
 def recipe(steps: int) -> Recipe:
     """One recipe for all, whatever the stabiliser.
 
@@ -125,10 +132,7 @@ def networks(name: str) -> tuple[Archs, Floats]:
 
 def score(name: str, stabiliser: str) -> None:
     """Score random networks, and some of the true top 10 %, with both kinds of BN statistics."""
-    images = data()
-    valid, rest = np.split(images.splits["valid"], [IMAGES])
-    spare = np.concatenate([images.splits["calibrate"], rest])
-    images = replace(images, splits={**images.splits, "valid": valid, "calibrate": spare})
+    images = few_images(data(), IMAGES)
     supernet, _ = trained(name, stabiliser, images)
     archs, truth = networks(name)
     asked: list[Arch] = [tuple(a) for a in archs.tolist()]
