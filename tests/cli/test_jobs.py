@@ -55,6 +55,8 @@ BAD = [
     (["search", *TINY, "--minutes", "inf"], "finite, got inf"),
     (["resume", "nowhere"], "nowhere is not a run: it has no run.toml"),
     (["resume", "empty"], "empty is not a run: it has no run.toml"),
+    (["study", "nowhere.toml"], "nowhere.toml: not readable as TOML"),
+    (["study", "bad.toml"], "bad.toml: unknown key of a study 'lrr'"),
 ]
 LATE = [  # known only after something has been said about the data
     (["--retrain-recipe", "bad.toml"], "bad.toml: unknown setting of recipe 'lrr'"),
@@ -195,3 +197,19 @@ def test_a_disk_that_is_full_is_named_and_loses_nothing(
     cli.main([*arguments[:-1], "whole"])
     for name in {p.name for p in Path("whole").iterdir()} & {"trials.jsonl", "metrics.jsonl", "supernet.safetensors"}:
         assert Path("whole", name).read_bytes() == Path("run", name).read_bytes()
+
+
+def test_a_study_and_how_it_goes_on(
+    parsed: Callable[..., Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One that trains nothing, so that it is quick."""
+    file, out = tmp_path / "usage.toml", str(tmp_path / "usage")
+    file.write_text(
+        'title = "Usage"\nbase = { space = "nasbench201" }\nmeasure = { kind = "usage", truth = "c10_test_200" }\n'
+    )
+    assert parsed("study", str(file), "--dry-run", "--out", out)["run"] is None
+    found = parsed("study", str(file), "--out", out)
+    assert (found["run"], found["trainings"], found["variants"]) == (out, 0, ["all"])
+    assert parsed("resume", out) == found
+    cli.main(["study", str(file), "--out", out])
+    assert f"the page is {out}/report.html" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from supernetic.errors import RunError
+from supernetic.errors import InputError, RunError
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.pipeline import score as module
 from supernetic.pipeline.score import SCORES, is_run, score, translated
@@ -83,3 +83,15 @@ def test_what_is_a_run(run: Path, tmp_path: Path) -> None:
     assert is_run(str(run))
     assert not is_run(str(tmp_path))
     assert not is_run("macs")
+
+
+def test_a_part_of_the_images_is_another_score(run: Path) -> None:
+    """As many of each class; no temperature is fitted, and all of them give what the whole gives."""
+    found = score(run, Macro(), ARCHS[:2], bn="batch", valid=20)
+    assert set(found[0]) == {"valid/cross_entropy", "valid/accuracy"}
+    assert all(100 * a["valid/accuracy"] % 500 == 0 for a in found)  # in steps of 1/20
+    whole, all_of_them = (score(run, Macro(), ARCHS[:2], bn="batch", valid=n) for n in (None, 1000))
+    assert [{k: a[k] for k in b} for a, b in zip(whole, all_of_them, strict=True)] == all_of_them
+    assert score(run, Macro(), ARCHS[:2], bn="batch", valid=20) == found
+    with pytest.raises(InputError, match="a validation image of each class"):
+        score(run, Macro(), ARCHS[:1], bn="running", valid=3)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,10 @@ def test_the_page_says_what_was_found(tmp_path: Path) -> None:
     assert "3.2 CPU-minutes" in text
     assert "diverged" in text
     assert "<it>" not in text
+    plot = ET.parse(tmp_path / "figures" / "1-1.svg").getroot()
+    assert plot.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "--front:" in str(plot[0].text)
+    assert [t.text for t in plot.iter("{http://www.w3.org/2000/svg}text")][-2:] == ["a", "b"]
 
 
 def test_the_page_asks_nothing_of_a_network(tmp_path: Path) -> None:

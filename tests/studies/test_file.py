@@ -103,7 +103,7 @@ def test_spaces_as_text() -> None:
         ('kind = "ranking"', "", "must have a kind"),
         ("lr = 0.1", "lr = ", "not readable as TOML"),
         ('space = "nasbench201:cells=2,without=avg_pool_3x3"', "", "which space"),
-        ("warm = {", "warm = { batch = 3,", "argument of a training 'batch'"),
+        ("warm = {", "warm = { batch = 3,", "argument of a training in 'warm': 'batch'"),
         ('without = ["none"]', 'without = "none"', "without must be a list"),
         ('"all, plain"]', '"nothing"]', "unknown variant in a figure 'nothing'"),
         ('below = "all, plain"', 'below = "plain"', "unknown variant in the claim"),

@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
-from .page import REPORT, fill, flat, write_page
+from .page import REPORT, TEMPLATES, fill, flat, write_page
 from .study_figures import figure_plots, legend
 from .words import MINUS, SPACE, UNKNOWN, listed, signed
 
-RECORD = "study.json"
+RECORD, FIGURES = "study.json", "figures"
 FILES = {
     "measures.csv": "every number, by variant and seed",
     "summary.csv": "means and spreads over seeds",
     "claims.csv": "the claims",
+    f"{FIGURES}/": "the plots as SVG",
     RECORD: "everything, for programs",
 }
 STYLES = {"held": "won", "did not hold": "lost", "not shown": "open"}
+ROW = 16  # of the legend of a plot that stands alone, whose text does not grow on narrow screens
+ALONE = "svg.plot text { font-size: 10.5px; } svg.plot .odd { display: inline; } svg { background: var(--bg); }\n"
 MOST = 12  # columns of a table on the page; the rest is in the files
 
 
 def write_study(run: str | Path) -> Path:
-    """Write `report.html` into the study, from its record alone."""
+    """Write `report.html`, and every plot as a file, into the study, from its record alone."""
     path = Path(run)
     try:
         record = json.loads((path / RECORD).read_text())
     except (OSError, ValueError) as error:
         raise RunError(f"{path / RECORD} cannot be read: {error}") from None
+    values = page(record, path.resolve().name)
+    (path / FIGURES).mkdir(exist_ok=True)
+    for i, (_, _, names, plots, _) in enumerate(values["figures"], 1):
+        for j, plot in enumerate(plots, 1):
+            write_page(path / FIGURES / f"{i}-{j}.svg", standalone(plot.svg, names))
     file = path / REPORT
-    write_page(file, fill("study.html.j2", page(record, path.resolve().name)))
+    write_page(file, fill("study.html.j2", values))
     return file
+
+
+def standalone(svg: str, names: Sequence[tuple[str, str]]) -> str:
+    """A plot as a file of its own: with the page's style inside, and the names of its colours below."""
+    style = "".join((TEMPLATES / name).read_text("utf-8") for name in ("style.css", "study.css"))
+    width, height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', svg)[0])
+    tall = height + ROW * len(names) + ROW // 2
+    head, _, body = svg.replace(f'viewBox="0 0 {width} {height}"', f'viewBox="0 0 {width} {tall}"', 1).partition(">")
+    legend = "".join(
+        f'<g class="series {s}" transform="translate(16 {height + ROW * i + ROW // 2})">'
+        f'<circle r="3.4"/><text x="10" y="3.5">{escape(name)}</text></g>'
+        for i, (s, name) in enumerate(names)
+    )
+    return (
+        f'{head} xmlns="http://www.w3.org/2000/svg">\n<style><![CDATA[\n{style}{ALONE}]]></style>'
+        f"{body.removesuffix('</svg>')}{legend}</svg>\n"
+    )
 
 
 def page(record: Mapping[str, Any], place: str) -> dict[str, Any]:

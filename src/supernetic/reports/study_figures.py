@@ -106,8 +106,9 @@ def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
 
 
 def _bars(record: Record, figure: Record) -> Iterator[Plot]:
-    """Every metric that the measure shows, side by side."""
-    metrics = [m for m in figure["metrics"] or record["shown"] if any(m in v for v in record["table"].values())]
+    """Every metric that the measure shows, side by side; of both ends, those that have the score's unit."""
+    usual = ("smallest", "largest") if record["measure"]["kind"] == "extremes" else record["shown"]
+    metrics = [m for m in figure["metrics"] or usual if any(m in v for v in record["table"].values())]
     if metrics:
         series = _series(record, figure["variants"], metrics)
         yield Plot(", ".join(metrics), categories(series, metrics, "", zero=True, joined=False))

@@ -60,11 +60,9 @@ def matrix(values: Sequence[Sequence[float]], labels: Sequence[str]) -> str:
                 f'fill-opacity="{max(0.0, min(1.0, v)):.3f}" data-tip="{escape(tip)}"/>'
             )
             if n <= 7:
-                style, at = (
-                    "inside dark" if v > 0.55 else "inside",
-                    f'x="{x + cell / 2:.1f}" y="{y + cell / 2 + 3:.1f}"',
-                )
-                out.append(f'<text class="{style}" {at}>{signed(f"{v:.2f}")}</text>')
+                style, at = "inside dark" if v > 0.55 else "inside", (x + cell / 2, y + cell / 2 + 3)
+                text = signed(f"{round(v, 2) + 0.0:.2f}")  # no minus before a zero
+                out.append(f'<text class="{style}" x="{at[0]:.1f}" y="{at[1]:.1f}">{text}</text>')
     bottom = 8 + n * cell
     for j, label in enumerate(labels):
         x = left + (j + 0.5) * cell

@@ -109,9 +109,8 @@ def merged(path: Path, depth: int = 0) -> Record:
         own = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not readable as TOML: {error}") from None
-    for key in own:
-        if key not in KEYS:
-            raise UnknownNameError(f"{path}: unknown key; key of a study", key, KEYS)
+    if unknown := [key for key in own if key not in KEYS]:
+        raise InputError(f"{path}: {UnknownNameError('key of a study', unknown[0], KEYS)}")
     for key in TABLES:
         _require(f"{key} must be a table", own.get(key, {}), dict)
     own = _with_recipes(own, path.parent)
@@ -271,7 +270,7 @@ def settled(training: Record) -> Record:
 def _training(what: str, table: Record) -> None:
     for key, value in table.items():
         if key not in TRAINING:
-            raise UnknownNameError(f"{what}: unknown key; argument of a training", key, TRAINING)
+            raise UnknownNameError(f"argument of a training in {what!r}:", key, TRAINING)
         if type(value) not in TRAINING[key]:
             kinds = " or ".join(WORDS[k] for k in TRAINING[key])
             raise InputError(f"{what}: {key} must be {kinds}, got {value!r}")
