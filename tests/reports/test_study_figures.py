@@ -40,3 +40,20 @@ def test_every_kind_draws_well_formed_plots(kind: str, values: Any, details: Any
         ET.fromstring(plot.svg)
         assert plot.caption
     assert len(legend(record, figure)) == 2
+
+
+def test_an_operation_has_one_colour_in_all_plots() -> None:
+    def table(operations: str) -> dict[str, Any]:
+        return {f"usage/{o}@{n}": spread(0.5) for o in operations for n in (10, 99)}
+
+    measured = [{"variant": "all", "seed": 0, "details": {"operations": ["a", "b"], "networks": 99}},
+                {"variant": "no a", "seed": 0, "details": {"operations": ["b"], "networks": 50}}]  # fmt: skip
+    record = {"measure": {"kind": "usage"}, "table": {"all": table("ab"), "no a": table("b")}, "measured": measured,
+              "seeds": [0], "shown": []}  # fmt: skip
+    figure = {"variants": ["all", "no a"], "metrics": ["usage"]}
+    colours = {name: style for style, name in legend(record, figure)}
+    both, masked = (plot.svg for plot in figure_plots(record, figure))
+    assert all(style in both for style in colours.values())
+    assert colours["b"] in masked
+    assert colours["a"] not in masked
+    assert ">all<" in masked

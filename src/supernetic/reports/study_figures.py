@@ -55,18 +55,18 @@ def _ranking(record: Record, figure: Record) -> Iterator[Plot]:
 
 
 def _usage(record: Record, figure: Record) -> Iterator[Plot]:
-    """Operations over N, for every variant."""
+    """Operations over N, for every variant; an operation has the same colour in all of them."""
+    every = _operations(record)
     for variant in figure["variants"]:
         values = _summary(record, variant)
-        operations = next(m["details"]["operations"] for m in record["measured"] if m["variant"] == variant)
+        details = next(m["details"] for m in record["measured"] if m["variant"] == variant)
         for what in figure["metrics"] or ("usage", "share"):
             places = list(dict.fromkeys(k.rpartition("@")[2] for k in values if k.startswith(f"{what}/")))
-            series = [
-                Series(op, style_of(i), [_of(values, f"{what}/{op}@{p}") for p in places], [0.0] * len(places))
-                for i, op in enumerate(operations)
-            ]
+            told = ["all" if int(p) >= details.get("networks", float("inf")) else p for p in places]
+            shares = {op: [_of(values, f"{what}/{op}@{p}") for p in places] for op in details["operations"]}
+            series = [Series(op, style_of(every.index(op)), s, [0.0] * len(places)) for op, s in shares.items()]
             named = f"{variant}: " if len(figure["variants"]) > 1 else ""
-            yield Plot(f"{named}{NAMES[what]} in the top N", categories(series, places, NAMES[what], zero=True))
+            yield Plot(f"{named}{NAMES[what]} in the top N", categories(series, told, NAMES[what], zero=True))
 
 
 def _similarity(record: Record, figure: Record) -> Iterator[Plot]:
@@ -126,11 +126,15 @@ def legend(record: Record, figure: Record) -> list[tuple[str, str]]:
     """(style, name) of what a figure's colours mean."""
     names = figure["variants"]
     if record["measure"]["kind"] == "usage":
-        names = list(dict.fromkeys(op for m in record["measured"] for op in m["details"]["operations"]))
+        names = _operations(record)
     return [(style_of(i), name) for i, name in enumerate(names)]
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _operations(record: Record) -> list[str]:
+    return list(dict.fromkeys(op for m in record["measured"] for op in m["details"]["operations"]))
 
 
 def _summary(record: Record, variant: str) -> Mapping[str, Any]:
