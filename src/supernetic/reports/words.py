@@ -33,6 +33,7 @@ NAMES = {
     "vote/naswot": "NASWOT",
     "vote/jacov": "Jacobian covariance",
     "vote/layers": "layers",
+    "vote/grad_norm": "gradient norm",
     "valid/accuracy": "validation accuracy",
     "valid/cross_entropy": "validation cross-entropy",
     "test/accuracy": "test accuracy",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .steps import Job
 
 SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
-VOTERS = (SCORE, "vote/naswot", "vote/jacov", "vote/layers")
+VOTERS = (SCORE, "vote/naswot", "vote/jacov", "vote/grad_norm", "vote/layers")
 COSTS = ("cost/macs", "cost/params")
 MILLISECONDS = "latency/ms"
 LATENCY, BALLOT = "latency.jsonl", "ballot.json"
