@@ -120,8 +120,8 @@ def choose() -> None:
         obtained,
         n=len(table),
         held=tried[ours]["all"][0] > max(o["all"][0] for o in obtained["single"].values()),
-        sentence=f"Of {len(tried)} combinations {ordered[0]} is the best, {tried[ordered[0]]['all'][0]:.3f}; the one that "
-        f"search uses has {tried[ours]['all'][0]:.3f} and is number {ordered.index(ours) + 1}.",
+        sentence=f"Of {len(tried)} combinations {ordered[0]} is the best, {tried[ordered[0]]['all'][0]:.3f}; the one "
+        f"that search uses has {tried[ours]['all'][0]:.3f} and is number {ordered.index(ours) + 1}.",
         interval=tried[ours]["all"][2:],
         spread="[tau, tau-b, low, high], 95 % by jackknife, over all networks and over the true top 10 %",
         seeds=[0],
