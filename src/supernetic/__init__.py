@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .pipeline.resume import resume
     from .pipeline.sample import sample
     from .pipeline.search import search
+    from .pipeline.select.job import select
     from .pipeline.study.job import study
     from .pipeline.train import train
     from .run import Run
@@ -62,6 +63,7 @@ _HOMES = {
     "resume": "pipeline.resume",
     "sample": "pipeline.sample",
     "search": "pipeline.search",
+    "select": "pipeline.select.job",
     "study": "pipeline.study.job",
     "train": "pipeline.train",
 }
@@ -93,6 +95,7 @@ __all__ = [
     "resume",
     "sample",
     "search",
+    "select",
     "study",
     "train",
 ]

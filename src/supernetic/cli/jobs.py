@@ -1,4 +1,4 @@
-"""Commands that start something long: search, resume, train, study."""
+"""Commands that start something long: search, resume, train, select, study."""
 
 from __future__ import annotations
 
@@ -170,6 +170,49 @@ class Trainings:
             self.told[name] = tenth
             if tenth % 5 == 0:
                 say(f"{name}: {done:,} of {steps:,} steps")
+
+
+@app.command()
+def select(
+    data: Annotated[str, typer.Argument(help="Images: a name, a folder, an .npz, an archive.")] = "embedded",
+    models: Annotated[
+        list[str], typer.Option(help="Names, or a .txt file with one per line. Repeatable. [default: six for a CPU]")
+    ] = [],  # noqa: B006
+    sizes: Annotated[str, typer.Option(help="auto, or numbers of images such as 250,500,1000.")] = "auto",
+    seeds: Annotated[int, typer.Option(help="At the larger sizes; the smaller half gets twice as many.")] = 2,
+    minutes: Annotated[
+        float | None, typer.Option(help="Fit everything into this time. [default: 8 for auto sizes, else no limit]")
+    ] = None,
+    on: Annotated[str, typer.Option(help="The split that scores are taken on: test or valid.")] = "test",
+    stratified: Annotated[bool, typer.Option("--stratified", help="Subsets with all classes in proportion.")] = False,
+    size: Annotated[str, typer.Option(help="Of models that name none: cpu or full.")] = "cpu",
+    recipe: Annotated[str, typer.Option(help="Training settings, a TOML file.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Trainings at a time. [default: processors]")] = None,
+    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Which model suits the data, from small subsets of it, by calibrated cross-entropy."""
+    from ..pipeline.select.job import select as job
+
+    result = job(
+        data,
+        models=models or None,
+        sizes=sizes,
+        seeds=seeds,
+        minutes=minutes,
+        on=on,
+        stratified=stratified,
+        size=size,
+        recipe=recipe or None,
+        limit=limit,
+        workers=workers,
+        out=out or None,
+        dry_run=dry_run,
+        tell=None if dry_run else say,
+    )
+    tell(result, as_json)
 
 
 @app.command()

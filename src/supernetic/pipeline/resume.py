@@ -38,9 +38,13 @@ def resume(
         from .study.job import study
 
         return study(**recall(path), out=path, tell=tell)
+    if job == "select":
+        from .select.job import select
+
+        return select(**recall(path), out=path, tell=tell)
     if job != "search":
         inside = f"; it is part of {path.parents[1]}" if job == "network" else ""
-        raise RunError(f"{path} is a run of {job!r}: trainings, searches and studies can be resumed{inside}")
+        raise RunError(f"{path} is a run of {job!r}: trainings, searches, choices and studies can be resumed{inside}")
     if "table" in settings:
         from .tabular import search_table
 

@@ -1,0 +1,1 @@
+"""`select`: which model suits some data, from small subsets of it."""

@@ -1,0 +1,207 @@
+"""`select`: train models on a ladder of subsets, and say which to take."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from ...comparison.trainings import dataset_of
+from ...datasets import Dataset
+from ...errors import InputError
+from ...families import Member
+from ...run import SETTINGS, read_settings
+from ...selection.budget import fit_ladder
+from ...selection.ladder import AUTO, Ladder, make_ladder
+from ...training.recipe import Recipe, read_recipe
+from ..asked import remember
+from ..place import place, place_of
+from ..study.trainings import told
+from .models import read_models
+from .outcome import SelectResult, planned, write
+from .plan import Pace, estimate, require_minutes, time_steps
+from .trainings import RATES, RECIPE, RESULT, Outcome, Rung, recipe_for, train_rungs
+
+MINUTES = 8.0  # that an automatic ladder is fitted into, unless told otherwise
+TRAININGS = "trainings"
+EVERY = 20.0  # seconds between two lines about progress
+EARLY = 0.02  # of the work: before that, nothing is said about the time left
+
+Tell = Callable[[str], None]
+
+
+def select(
+    data: str | Path = "embedded",
+    *,
+    models: str | Sequence[str] | None = None,
+    sizes: str = AUTO,
+    seeds: int = 2,
+    minutes: float | None = None,
+    on: str = "test",
+    stratified: bool = False,
+    size: str = "cpu",
+    recipe: str | Path | None = None,
+    limit: int | None = None,
+    workers: int | None = None,
+    out: str | Path | None = None,
+    dry_run: bool = False,
+    tell: Tell | None = None,
+) -> SelectResult:
+    """Which model suits the data: train all on nested subsets, compare them by calibrated cross-entropy, decide.
+
+    `models` are names as `supernetic.models` has them, in the CPU or the full `size`; `sizes` are numbers of images, of
+    which nine tenths train and one tenth calibrates; the smaller half of them gets twice the `seeds`. Scores are taken
+    `on` the test or the valid split. Everything is fitted into `minutes` by giving up seeds, then the largest sizes;
+    an automatic ladder has 8 unless told otherwise, a given one has no limit. Interrupted, it goes on with the
+    trainings that are not finished. With `dry_run` the plan is told, and nothing is written.
+    """
+    tell = tell or (lambda _: None)
+    require_minutes(minutes)
+    workers = workers or os.cpu_count() or 1
+    source = str(Path(data).resolve()) if Path(data).exists() else str(data)
+    loading = {"source": source, **({} if limit is None else {"limit": limit})}
+    dataset = dataset_of(loading)
+    members = read_models(models, dataset, size)
+    settled = RECIPE if recipe is None else read_recipe(recipe)
+    if settled.sampler is not None:
+        raise InputError(f"{recipe}: a model has no paths to sample: the recipe must have no sampler")
+    ladder = make_ladder(sizes, seeds, dataset, on, stratified=stratified)
+    limited = minutes if minutes is not None or sizes != AUTO else MINUTES
+    identity = _identity(dataset, members, settled, ladder, limited)
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+    path = place_of(out, f"select-{dataset.name}", lambda settings: settings.get("identity") == digest)
+    before = read_settings(path) if (path / SETTINGS).exists() else {}
+    paces: Mapping[str, Pace]
+    notes: list[str] = []
+    if before.get("identity") == digest:  # what was planned then holds, however long things take now
+        fitted = replace(ladder, sizes=tuple(before["fitted"]["sizes"]), seeds=tuple(before["fitted"]["seeds"]))
+        notes = list(before["fitted"]["given_up"])
+        paces = {name: Pace(*pace) for name, pace in before["paces"].items()}
+    else:
+        fitted, paces = ladder, time_steps(members, dataset, settled, ladder)
+    scored = len(dataset.splits[on])
+
+    def cost(tried: Ladder) -> float:
+        return estimate(tried, paces, settled, scored, workers)
+
+    if limited is not None and not before:
+        fitted, notes = fit_ladder(ladder, cost, 60 * limited)
+    plan = planned(dataset, [m.name for m in members], fitted, cost(fitted), notes)
+    for line in plan.lines():
+        tell(line)
+    if dry_run:
+        return plan
+    settings = {
+        **identity,
+        "fitted": {"sizes": fitted.sizes, "seeds": fitted.seeds, "given_up": notes},
+        "paces": {name: [p.step, p.image] for name, p in paces.items()},
+        "identity": digest,
+    }
+    asked = {
+        "data": data, "models": models, "sizes": sizes, "seeds": seeds, "minutes": minutes, "on": on,
+        "stratified": stratified, "size": size, "recipe": recipe, "limit": limit, "workers": workers,
+    }  # fmt: skip
+    with place(path, path.name, settings) as run:
+        remember(run, asked)
+        queue = Queue(members, settled, fitted, loading, dataset.fingerprint, run.path / TRAININGS, workers, tell)
+        queue.weigh(paces, scored)
+        rates, rungs, outcomes = queue.train()
+        return write(run, dataset, members, fitted, rates, rungs, outcomes, notes)
+
+
+def _identity(
+    dataset: Dataset, members: Sequence[Member], recipe: Recipe, ladder: Ladder, minutes: float | None
+) -> dict[str, Any]:
+    """What makes two runs one: all that was asked for, but not how long it took or what had to be given up."""
+    return {
+        "job": "select",
+        "data": dataset.summary(),
+        "models": {m.name: m.fingerprint for m in members},
+        "recipe": recipe.settings(),
+        "rates": list(RATES),
+        "asked": {**asdict(ladder), "minutes": minutes},
+    }
+
+
+class Queue:
+    """All trainings: first those that choose learning rates, then the others."""
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        recipe: Recipe,
+        ladder: Ladder,
+        loading: Mapping[str, Any],
+        data: str,
+        directory: Path,
+        workers: int,
+        tell: Tell,
+    ) -> None:
+        self.members, self.recipe, self.ladder = members, recipe, ladder
+        self.loading, self.data, self.directory = loading, data, directory
+        self.workers, self.tell = workers, tell
+        self.costs: dict[tuple[str, int], float] = {}
+        self.done = 0.0  # seconds of work, as estimated
+        self.began: float | None = None  # when the first training moved: workers take a while to start
+
+    def weigh(self, paces: Mapping[str, Pace], scored: int) -> None:
+        """Learn what a training takes, for the time left."""
+        self.costs = {
+            (m, n): pace.seconds(self.recipe, n, scored) for m, pace in paces.items() for n in self.ladder.sizes
+        }
+
+    def train(self) -> tuple[dict[str, float], list[Rung], list[Outcome]]:
+        """(the learning rate of each model, all rungs with it, what became of them)."""
+        trials = [self._rung(m, self.ladder.middle, 0, rate) for rate in RATES for m in self.members]
+        every = [self._rung(m, n, s, RATES[0]) for n, s in self.ladder.rungs() for m in self.members]
+        later = [r for r in every if (r.size, r.seed) != (self.ladder.middle, 0)]
+        found = self._train(trials, "learning rates", sum(self._cost(r) for r in later))
+        rates = {m.name: RATES[1] for m in self.members}
+        for m in self.members:
+            known = [
+                (o.calibration, r.recipe.lr)
+                for r, o in zip(trials, found, strict=True)
+                if r.member is m and not o.reason
+            ]
+            rates[m.name] = min(known, default=(0.0, RATES[1]))[1]
+        rungs = [replace(r, recipe=recipe_for(self.recipe, r.size, rates[r.member.name])) for r in every]
+        return rates, rungs, self._train(rungs, "trainings", 0.0)
+
+    def _rung(self, member: Member, size: int, seed: int, rate: float) -> Rung:
+        recipe = recipe_for(self.recipe, size, rate)
+        on, stratified = self.ladder.on, self.ladder.stratified
+        return Rung(member, recipe, size, seed, on, stratified, self.loading, self.data)
+
+    def _cost(self, rung: Rung) -> float:
+        """Seconds that are still to be spent on it."""
+        done = (self.directory / rung.key / RESULT).exists()
+        return 0.0 if done else self.costs[rung.member.name, rung.size]
+
+    def _train(self, rungs: Sequence[Rung], what: str, later: float) -> list[Outcome]:
+        """In worker processes, with a line about progress now and then."""
+        weights = [self._cost(r) for r in rungs]
+        parts = [0.0 if w else 1.0 for w in weights]
+        before, total = self.done, self.done + sum(weights) + later
+        last = monotonic()
+
+        def watch(i: int, done: int, steps: int) -> None:
+            nonlocal last
+            ended = done == steps and parts[i] < 1
+            parts[i] = done / steps
+            now = monotonic()
+            self.began = self.began or now
+            if ended or now - last >= EVERY:
+                last = now
+                share = (before + sum(w * p for w, p in zip(weights, parts, strict=True))) / total
+                left = f", {told((now - self.began) / share * (1 - share))} left" if share >= EARLY else ""
+                finished = sum(p >= 1 for p in parts)
+                self.tell(f"{what}: {finished} of {len(rungs)}, {100 * share:.0f} %{left} ({rungs[i].name})")
+
+        found = train_rungs(rungs, self.directory, self.workers, watch)
+        self.done += sum(weights)
+        return found

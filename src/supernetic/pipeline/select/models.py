@@ -1,0 +1,47 @@
+"""The models that are compared, from what was asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...datasets import Dataset
+from ...errors import InputError
+from ...families import Member
+from ...models import members
+
+DEFAULT = ("logistic", "mlp", "convnet", "resnet", "inception", "nb101-1")  # small enough for a CPU
+CONTINUES = re.compile(r"\w+=|\d+$")  # a part between commas that is a setting or an option of the model before it
+
+
+def read_models(asked: str | Sequence[str] | None, dataset: Dataset, size: str = "cpu") -> list[Member]:
+    """Members by name; of several names in one text, or a file with one per line."""
+    texts = DEFAULT if asked is None else [asked] if isinstance(asked, str) else asked
+    names = [name for text in texts for name in names_of(text)]
+    shape = len(dataset.classes), dataset.channels, dataset.side
+    found = [m for name in names for m in members(name, *shape, size)]
+    if twice := [m.name for i, m in enumerate(found) if m.name in {o.name for o in found[:i]}]:
+        raise InputError(f"the model {twice[0]} is named twice")
+    if len(found) < 2:
+        raise InputError(f"a choice needs two models or more, got {', '.join(m.name for m in found) or 'none'}")
+    return found
+
+
+def names_of(text: str) -> list[str]:
+    """Names between commas, or of a text file's lines; settings of a model may have commas too."""
+    path = Path(text)
+    if path.suffix == ".txt":
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: not readable as text: {error}") from None
+        kept = [line.partition("#")[0].strip() for line in lines]
+        return [line for line in kept if line]
+    names: list[str] = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        if names and CONTINUES.match(part):
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names

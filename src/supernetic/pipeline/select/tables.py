@@ -1,0 +1,75 @@
+"""The tables of a choice as CSV: every training, means over seeds, agreement of rankings, description lengths."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+from ...selection.agreement import Agreement
+from ...selection.decision import BIT, Length
+from ...selection.profiles import Profiles, interval
+from ...selection.scores import METRICS
+from .trainings import Outcome, Rung
+
+
+def trainings_csv(rungs: Sequence[Rung], outcomes: Sequence[Outcome]) -> str:
+    """One line per training; nothing for the scores of one that diverged."""
+    head = ("model", "images", "seed", "learning_rate", "temperature", *METRICS, "reason")
+    lines = []
+    for r, o in zip(rungs, outcomes, strict=True):
+        numbers = map(_number, (o.temperature, *(o.metrics[m] for m in METRICS)))
+        lines.append((r.member.name, r.size, r.seed, f"{r.recipe.lr:g}", *numbers, o.reason))
+    return _csv(head, lines)
+
+
+def profiles_csv(profiles: Profiles) -> str:
+    """Means over seeds with standard deviations between them, intervals over seeds and images, and places."""
+    head = ("model", "images", "metric", "seeds", "mean", "sd", "low", "high", "place")
+    lines = []
+    for i, metric in enumerate(METRICS):
+        places = profiles.means[i].argsort(axis=0).argsort(axis=0) + 1
+        for m, model in enumerate(profiles.models):
+            for k, size in enumerate(profiles.sizes):
+                low, high = interval(profiles.draws[:, i, m, k])
+                numbers = profiles.means[i, m, k], profiles.deviations[i, m, k], low, high
+                lines.append((model, size, metric, profiles.seeds[k], *map(_number, numbers), places[m, k]))
+    return _csv(head, lines)
+
+
+def agreement_csv(found: Sequence[Agreement]) -> str:
+    """Rankings at each size against the last."""
+    head = ("metric", "target", "images", "tau", "low", "high", "same_best", "sure")
+    lines = (
+        (a.metric, a.target, a.size, *map(_number, (a.tau, a.low, a.high)), str(a.top).lower(), _number(a.sure))
+        for a in found
+    )
+    return _csv(head, lines)
+
+
+def mdl_csv(lengths: Sequence[Length]) -> str:
+    """Description lengths of the labels, in nats and bits."""
+    head = ("model", "labels", "nats", "low", "high", "bits", "nats_per_label", "bits_per_label")
+    lines = (
+        (
+            x.model,
+            x.labels,
+            *map(_number, (x.total, x.low, x.high, x.total / BIT, x.total / x.labels, x.total / x.labels / BIT)),
+        )
+        for x in lengths
+    )
+    return _csv(head, lines)
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if isfinite(value) else ""
+
+
+def _csv(head: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+    return text.getvalue()

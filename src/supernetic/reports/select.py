@@ -1,0 +1,195 @@
+"""The page of a choice of models: the decision, profiles, rankings, description lengths, what more data is worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from math import log, nan
+from pathlib import Path
+from typing import Any
+
+from ..errors import RunError
+from ..objective import show_quantity
+from .page import REPORT, fill, flat, write_page
+from .study_figures import Plot
+from .study_plots import Series, categories, style_of
+from .words import listed, signed
+
+RECORD = "select.json"
+FILES = {
+    "trainings.csv": "every training",
+    "profiles.csv": "means, spreads and places at every size",
+    "agreement.csv": "rankings against the last",
+    "mdl.csv": "description lengths",
+    RECORD: "everything, for programs",
+}
+NAMES = {
+    "calibrated_cross_entropy": "calibrated cross-entropy",
+    "cross_entropy": "cross-entropy",
+    "error": "error rate",
+}
+UNITS = {"calibrated_cross_entropy": "nats", "cross_entropy": "nats", "error": "%"}
+BIT = log(2)
+
+Record = Mapping[str, Any]
+Table = tuple[list[str], list[list[str]]]
+
+
+def write_select(run: str | Path) -> Path:
+    """Write `report.html` into the run, from its record alone."""
+    path = Path(run)
+    try:
+        record = json.loads((path / RECORD).read_text())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path / RECORD} cannot be read: {error}") from None
+    file = path / REPORT
+    write_page(file, fill("select.html.j2", page(record, path.resolve().name)))
+    return file
+
+
+def page(record: Record, place: str) -> dict[str, Any]:
+    """All that the template shows."""
+    return {
+        "title": f"Which model for {record['data']}?",
+        "place": place,
+        "answer": record["sentences"][0],
+        "sentences": record["sentences"][1:],
+        "lead": _lead(record),
+        "notes": record["notes"],
+        "legend": [(style_of(i), m) for i, m in enumerate(record["models"])],
+        "profiles": [_profile(record, metric) for metric in NAMES],
+        "models": _models(record),
+        "rankings": list(_rankings(record)),
+        "agreement": _agreement(record),
+        "contests": [_contest(c) for c in record["contests"]],
+        "worth": list(_worth(record)),
+        "checks": _checks(record),
+        "lengths": _lengths(record),
+        "recipe": [(k, v) for k, v in flat(record["recipe"]) if k not in ("title", "lr", "batch_size")],
+        "rates": [(m, f"{lr:g}") for m, lr in record["rates"].items()],
+        "files": list(FILES.items()),
+        "data_json": "{}",
+    }
+
+
+def _lead(record: Record) -> str:
+    sizes = listed([f"{n:,}" for n in record["sizes"]])
+    seeds = listed([str(s) for s in record["seeds"]])
+    return (
+        f"{len(record['models'])} models, trained on {sizes} images with {seeds} seeds, nine tenths to learn from and "
+        f"one to calibrate with; scored on the {record['scored']:,} images of the {record['on']} split."
+    )
+
+
+def _places(record: Record) -> list[str]:
+    return [f"{n:,}" for n in record["sizes"]]
+
+
+def _profile(record: Record, metric: str) -> Plot:
+    label = f"{NAMES[metric]}, {UNITS[metric]}"
+    series = [
+        Series(m, style_of(i), _floats(p[metric]["mean"]), _floats(p[metric]["sd"]))
+        for i, (m, p) in enumerate(record["profiles"].items())
+    ]
+    return Plot(f"{label}, against images: mean and standard deviation over seeds", _plot(series, record, label))
+
+
+def _plot(series: Sequence[Series], record: Record, label: str) -> str:
+    return categories(series, _places(record), label, zero=False)
+
+
+def _models(record: Record) -> Table:
+    """The largest rung: costs and the three metrics, the best first."""
+    heads = ["model", "MACs", "parameters", *(f"{n}, {UNITS[m]}" for m, n in NAMES.items()), "bits", "learning rate"]
+    rows = []
+    last = {m: {metric: p[metric]["mean"][-1] for metric in NAMES} for m, p in record["profiles"].items()}
+    for m in sorted(last, key=lambda m: float(last[m]["calibrated_cross_entropy"])):
+        macs, params = record["costs"][m]
+        calibrated, plain, error = (float(last[m][metric]) for metric in NAMES)
+        scores = f"{calibrated:.3f}", f"{plain:.3f}", f"{error:.1f}", f"{calibrated / BIT:.3f}"
+        rows.append([m, show_quantity(macs), show_quantity(params), *scores, f"{record['rates'][m]:g}"])
+    return heads, rows
+
+
+def _rankings(record: Record) -> Iterator[tuple[str, Table]]:
+    """The order of models at each size."""
+    for metric, name in NAMES.items():
+        columns = []
+        for k in range(len(record["sizes"])):
+            scores = {m: float(p[metric]["mean"][k]) for m, p in record["profiles"].items()}
+            columns.append(sorted(scores, key=lambda m: scores[m]))
+        rows = [[str(i), *row] for i, row in enumerate(zip(*columns, strict=True), 1)]
+        yield name, (["place", *_places(record)], rows)
+
+
+def _agreement(record: Record) -> tuple[str, Table] | None:
+    """Tau and the share of draws with the same best model, by size; each metric against its own last ranking."""
+    own = [a for a in record["agreements"] if a["metric"] == a["target"]]
+    if not own:
+        return None
+    places = _places(record)[:-1]
+    series, rows = [], []
+    for i, (metric, name) in enumerate(NAMES.items()):
+        mine = [a for a in own if a["metric"] == metric]
+        reach = [(a["high"] - a["low"]) / 2 for a in mine]
+        series.append(Series(name, style_of(i), [a["tau"] for a in mine], reach))
+        rows.append([name, *(_tau(a) for a in mine)])
+    across = [a for a in record["agreements"] if a["metric"] == "calibrated_cross_entropy" and a["target"] == "error"]
+    rows.append(["calibrated cross-entropy, against the last error rates", *(_tau(a) for a in across)])
+    svg = categories(series, places, "tau with the largest rung", zero=True)
+    return svg, (["ranking by", *places], rows)
+
+
+def _tau(a: Record) -> str:
+    best = "same best" if a["top"] else "another best"
+    return signed(f"{a['tau']:+.2f} [{a['low']:+.2f}, {a['high']:+.2f}]") + f", {best} ({100 * a['sure']:.0f} %)"
+
+
+def _contest(c: Record) -> tuple[str, str, str]:
+    target = {"own": "each against its own last ranking", "error": "both against the last error rates"}.get(
+        c["target"], "both against the last calibrated cross-entropies"
+    )
+    numbers = signed(f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]")
+    return target, numbers, c["verdict"]
+
+
+def _worth(record: Record) -> Iterator[tuple[str, Table]]:
+    """The curve's word for more data, with the shares of draws in which each model is the best then."""
+    known = record["decision"]["worth"]
+    if not known:
+        return
+    times = sorted({w["times"] for w in known})
+    places = [*_places(record), *(f"{t:g}\N{MULTIPLICATION SIGN}" for t in times)]
+    series, rows = [], []
+    for i, (m, p) in enumerate(record["profiles"].items()):
+        later = [w for w in known if w["model"] == m]
+        calibrated = p["calibrated_cross_entropy"]
+        reach = [(b - a) / 2 for a, b in zip(calibrated["low"], calibrated["high"], strict=True)]
+        ahead = [(w["high"] - w["low"]) / 2 for w in later]
+        series.append(Series(m, style_of(i), [*calibrated["mean"], *(w["value"] for w in later)], [*reach, *ahead]))
+        gains = [signed(f"{w['gain']:.3f} [{w['gain_low']:.3f}, {w['gain_high']:.3f}]") for w in later]
+        rows.append([m, *gains, *(f"{100 * w['best']:.0f} %" for w in later)])
+    heads = ["model", *(f"gain by {t:g} times, nats" for t in times), *(f"best then, {t:g} times" for t in times)]
+    yield categories(series, places, "calibrated cross-entropy, nats", zero=False), (heads, rows)
+
+
+def _checks(record: Record) -> Table | None:
+    rows = [
+        [c["model"], f"{c['value']:.3f} [{c['low']:.3f}, {c['high']:.3f}]", f"{c['true']:.3f}",
+         "yes" if c["low"] <= c["true"] <= c["high"] else "no"]
+        for c in record["decision"]["checks"]
+    ]  # fmt: skip
+    return (["model", "foretold, nats", "measured, nats", "within"], rows) if rows else None
+
+
+def _lengths(record: Record) -> Table:
+    rows = [
+        [x["model"], f"{x['total'] / x['labels'] / BIT:.3f}", f"{x['total'] / x['labels']:.3f}",
+         show_quantity(round(x["total"] / BIT)), f"{x['low'] / BIT:,.0f} to {x['high'] / BIT:,.0f}"]
+        for x in record["decision"]["lengths"]
+    ]  # fmt: skip
+    return ["model", "bits per label", "nats per label", "bits in all", "95 %"], rows
+
+
+def _floats(values: Sequence[float | None]) -> list[float]:
+    return [nan if v is None else v for v in values]

@@ -1,0 +1,47 @@
+"""What the logits of a trained model say, image by image.
+
+Paper: "Small Data, Big Decisions" (000): cross-entropy, the same under one temperature, and the error rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..calibration import COLDEST, HOTTEST, Labels, Logits, temperature
+
+Floats = npt.NDArray[np.float64]
+METRICS = ("calibrated_cross_entropy", "cross_entropy", "error")  # nats, nats, %; less is better for all
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """By metric and image, and the temperature that was fitted."""
+
+    values: Floats  # in the order of METRICS
+    temperature: float
+    calibration: float  # calibrated cross-entropy of the calibration part, on which learning rates are chosen
+
+    @property
+    def bound(self) -> bool:
+        """Whether the temperature stopped where the search for it ends: the calibration part says too little."""
+        return not COLDEST * 1.01 < self.temperature < HOTTEST / 1.01
+
+
+def score(calibration: Logits, calibration_labels: Labels, logits: Logits, labels: Labels) -> Scores:
+    """Fit the temperature on one part, score the other; the class that is named for an image stays the same."""
+    t = temperature(calibration, calibration_labels)
+    named = logits.argmax(axis=1)
+    wrong = named != labels
+    assert ((logits.astype(np.float64) / t).argmax(axis=1) == named).all(), "a temperature changed the error rate"
+    values = np.stack([losses(logits, labels, t), losses(logits, labels), 100.0 * wrong])
+    return Scores(values, t, float(losses(calibration, calibration_labels, t).mean()))
+
+
+def losses(logits: Logits, labels: Labels, temperature: float = 1.0) -> Floats:
+    """Negative log-likelihood of each image in nats."""
+    z = logits.astype(np.float64) / temperature
+    found: Floats = np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), labels]
+    return found
