@@ -153,9 +153,11 @@ def test_a_run_in_use_is_refused(searched: Path, tmp_path: Path, refused: Refuse
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     """While two workers train networks; the signal goes to all processes, as from a terminal."""
-    long = [*SHORT, "--network-steps", "100000", "--keep", "2", "--workers", "2", "--threads", "1"]
+    long = [*SHORT, "--network-steps", "100000", "--keep", "2", "--workers", "2", "--threads", "1", "--out", "run"]
+    # A shell that starts us in the background has its children ignore Ctrl-C.
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     process = subprocess.Popen(
-        [sys.executable, "-m", "supernetic.cli", "search", *long, "--out", "run"],
+        [sys.executable, "-c", f"{listening}; from supernetic.cli import main; main()", "search", *long],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True,
     )  # fmt: skip
     until = time.monotonic() + 300
