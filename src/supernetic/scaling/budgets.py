@@ -54,8 +54,8 @@ class Budgets:
         return Constraint("cost/macs", self.base - self.unit / 2, self.base + self.unit / 2)
 
     def sampler(self, space: Space) -> BudgetSampler:
-        """Draws base models from the window, exactly uniform; an error if there are none."""
-        return budget_sampler(space, (self.window,))
+        """Draws base models from the window as a supernet draws them, choice by choice; an error if there are none."""
+        return budget_sampler(space, (self.window,), prior="depth-uniform")
 
     def __str__(self) -> str:
         unit = show_quantity(self.unit)

@@ -1,0 +1,172 @@
+"""MCEA: a base model and its scaling strategies, searched in turns.
+
+Paper: "ScaleNet" (paper 003), appendix A, as in its released code: first strategies that suit 20 random base models;
+then, `rounds` times, an evolutionary search for the base model under these strategies (population 50, 40 generations:
+binary tournaments, two-point crossover, survival of the best) and a grid over each stage's strategies for that base.
+A family's score is the mean of its scaled members' (the base's own does not count), weighted by powers of `ratio`.
+Each round depends on the state before it alone: a Markov chain, which ends early once it stands still.
+Differences: budget sampling supplies the base models and repairs children that fit no budget, where the paper scores
+them badly; the best base so far is in every population, so that the score does not fall; grids run over distinct
+networks; a mutant changes each gene with the chance of one in all (the paper: polynomial mutation of integers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..scaling.budgets import Budgets
+from ..scaling.family import Candidate, Family, State
+from ..space import Arch, Archs, Space
+from ..spaces.scalenet import Scaled
+from .task import Asking, Task, Trial
+from .variation import limits, mutate, settle
+
+Answers = Generator[list[Arch], list[Trial], list[float]]
+Log = Callable[[State], None]
+
+
+@dataclass(frozen=True)
+class MCEA:
+    """The budgets say what a base model and its siblings may cost."""
+
+    budgets: Budgets
+    bases: int = 20  # random ones that judge the first strategies
+    rounds: int = 8
+    population: int = 50
+    generations: int = 40  # the first one included
+    ratio: float = 1.0  # weight of a stage over that of the next larger one
+
+    endless: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("bases", 1), ("rounds", 1), ("population", 2), ("generations", 1)):
+            if getattr(self, name) < least:
+                raise InputError(f"MCEA: {name} must be at least {least}, got {getattr(self, name)}")
+        if not 0 < self.ratio < inf:
+            raise InputError(f"MCEA: ratio must be a positive number, got {self.ratio:g}")
+
+    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+        """Ask for members of families; `chain_of` reads the states back from the trials."""
+        yield from self.chain(task, rng, lambda state: None)
+
+    def chain(self, task: Task, rng: np.random.Generator, log: Log) -> Asking:
+        """The same, with each state told."""
+        turn = _Turn(task, self, rng)
+        strategies, scores = yield from turn.grids(turn.family.draw(rng, self.bases))
+        state = State(0, None, strategies, scores, turn.mean(scores), turn.asked)
+        log(state)
+        for number in range(1, self.rounds + 1):
+            base = yield from turn.evolve(state)
+            strategies, scores = yield from turn.grids([base])
+            before, state = state, State(number, base, strategies, scores, turn.mean(scores), turn.asked)
+            log(state)
+            if state.same_as(before):
+                return
+
+
+class _Turn:
+    """What the steps of one search share."""
+
+    def __init__(self, task: Task, settings: MCEA, rng: np.random.Generator) -> None:
+        if not isinstance(task.space, Scaled):
+            raise InputError(f"MCEA needs a base space times a scaling space, {task.space.name} is none")
+        if len(task.objectives) != 1:
+            raise InputError(f"MCEA needs one objective, got {', '.join(map(str, task.objectives)) or 'none'}")
+        self.settings, self.rng, self.objective = settings, rng, task.objectives[0]
+        self.family = Family(task.space, settings.budgets)
+        self.sign = 1.0 if self.objective.maximise else -1.0
+        self.stages = range(1, settings.budgets.stages + 1)
+        self.weights = np.array([settings.ratio ** (settings.budgets.stages - j) for j in self.stages])
+        self.asked = 0
+
+    def mean(self, scores: Sequence[float]) -> float:
+        """The family score."""
+        return float(np.average(scores, weights=self.weights))
+
+    def values(self, archs: list[Arch]) -> Answers:
+        """The objective of each, to be maximised; minus infinity for what failed."""
+        self.asked += len(archs)
+        trials = yield archs
+        return [self.sign * t.metrics[self.objective.name] if t.ok else -inf for t in trials]
+
+    def grids(
+        self, bases: list[Arch]
+    ) -> Generator[list[Arch], list[Trial], tuple[tuple[Candidate, ...], tuple[float, ...]]]:
+        """For each stage the strategy under which the base models do best on average, and how well they do."""
+        chosen, scores = [], []
+        for stage in self.stages:
+            candidates = self.family.candidates(stage, bases)
+            values = yield from self.values([c.genes + base for c in candidates for base in bases])
+            means = np.array(values).reshape(len(candidates), len(bases)).mean(axis=1)
+            best = int(np.argmax(means))
+            chosen.append(candidates[best])
+            scores.append(self.sign * float(means[best]))
+        return tuple(chosen), tuple(scores)
+
+    def evolve(self, state: State) -> Generator[list[Arch], list[Trial], Arch]:
+        """The best base model under the state's strategies."""
+        strategies = [c.genes for c in state.strategies]
+        alive = self.family.draw(self.rng, self.settings.population, strategies)
+        if state.base is not None and state.base not in alive:
+            alive[-1] = state.base
+        known: dict[Arch, float] = {}
+        yield from self.rate(alive, strategies, known)
+        for _ in range(self.settings.generations - 1):
+            children = self.breed(alive, strategies, known)
+            yield from self.rate(children, strategies, known)
+            alive = sorted([*alive, *children], key=lambda base: -known[base])[: self.settings.population]
+        return max(known, key=lambda base: known[base])
+
+    def rate(
+        self, bases: list[Arch], strategies: list[Arch], known: dict[Arch, float]
+    ) -> Generator[list[Arch], list[Trial], None]:
+        """Family scores of base models, to be maximised."""
+        if not bases:
+            return
+        values = yield from self.values([s + base for base in bases for s in strategies])
+        rows = np.array(values).reshape(len(bases), len(strategies))
+        known.update(zip(bases, map(self.mean, rows.tolist()), strict=True))
+
+    def breed(self, alive: list[Arch], strategies: list[Arch], known: dict[Arch, float]) -> list[Arch]:
+        """Children of winners of binary tournaments, mutated and repaired; none twice."""
+        space, n = self.family.space.base, self.settings.population
+        pairs = self.rng.integers(len(alive), size=(2 * n, 2))
+        winners = [alive[min(pair, key=lambda i: (-known[alive[i]], i))] for pair in pairs.tolist()]
+        parents = np.array(winners, dtype=np.int8)
+        children = mutate(space, self.rng, two_points(space, self.rng, parents[:n], parents[n:]), 1 / parents.shape[1])
+        repaired = self.family.repair(self.rng, children, strategies)
+        fresh = dict.fromkeys(space.canonical(tuple(c)) for c in repaired.tolist())
+        return [c for c in fresh if c not in known]
+
+
+def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:
+    """The genes between two random points come from the father."""
+    n, genes = mothers.shape
+    ends = np.sort(rng.integers(genes + 1, size=(n, 2)), axis=1)
+    place = np.arange(genes)
+    inner: npt.NDArray[np.bool_] = (place >= ends[:, :1]) & (place < ends[:, 1:])
+    children = np.where(inner, fathers, mothers).astype(np.int8)
+    asleep = np.where(inner, limits(space, fathers), limits(space, mothers)) == 1
+    return settle(space, rng, children, asleep)
+
+
+def chain_of(searcher: MCEA, task: Task, trials: Sequence[Trial], seed: int = 0) -> list[State]:
+    """The states that a search went through, from its record; as many as the record is complete for."""
+    canonical = task.space.canonical
+    known = {canonical(t.arch): t for t in trials}
+    states: list[State] = []
+    asking = searcher.chain(task, np.random.default_rng(seed), states.append)
+    try:
+        batch = next(asking)
+        while all(canonical(a) in known for a in batch):
+            batch = asking.send([known[canonical(a)]._replace(arch=a) for a in batch])
+    except StopIteration:
+        pass
+    return states
