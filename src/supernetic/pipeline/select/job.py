@@ -62,7 +62,9 @@ def select(
     """
     tell = tell or (lambda _: None)
     require_minutes(minutes)
-    workers = workers or os.cpu_count() or 1
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    if workers < 1:
+        raise InputError(f"there must be a worker, got {workers}")
     source = str(Path(data).resolve()) if Path(data).exists() else str(data)
     loading = {"source": source, **({} if limit is None else {"limit": limit})}
     dataset = dataset_of(loading)
@@ -74,11 +76,13 @@ def select(
     limited = minutes if minutes is not None or sizes != AUTO else MINUTES
     identity = _identity(dataset, members, settled, ladder, limited)
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    path = place_of(out, f"select-{dataset.name}", lambda settings: settings.get("identity") == digest)
+    path = place_of(
+        out, f"select-{dataset.name}", lambda settings: settings.get("fitted", {}).get("identity") == digest
+    )
     before = read_settings(path) if (path / SETTINGS).exists() else {}
     paces: Mapping[str, Pace]
     notes: list[str] = []
-    if before.get("identity") == digest:  # what was planned then holds, however long things take now
+    if before.get("fitted", {}).get("identity") == digest:  # what was planned then holds, however long things take now
         fitted = replace(ladder, sizes=tuple(before["fitted"]["sizes"]), seeds=tuple(before["fitted"]["seeds"]))
         notes = list(before["fitted"]["given_up"])
         paces = {name: Pace(*pace) for name, pace in before["paces"].items()}
@@ -98,9 +102,8 @@ def select(
         return plan
     settings = {
         **identity,
-        "fitted": {"sizes": fitted.sizes, "seeds": fitted.seeds, "given_up": notes},
+        "fitted": {"sizes": fitted.sizes, "seeds": fitted.seeds, "given_up": notes, "identity": digest},
         "paces": {name: [p.step, p.image] for name, p in paces.items()},
-        "identity": digest,
     }
     asked = {
         "data": data, "models": models, "sizes": sizes, "seeds": seeds, "minutes": minutes, "on": on,

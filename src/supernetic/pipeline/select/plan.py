@@ -21,6 +21,7 @@ TIMED = 3  # steps of each, after one that is not; the fastest counts
 SLACK = 1.25  # workers beside one another are slower than one alone
 SCORING = 0.35  # of a training step's time per image: the forward pass
 START = 0.4  # seconds of a training before its first step and after its last
+LOADING = 15.0  # seconds in which workers load torch, once for learning rates and once for the rest
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def estimate(ladder: Ladder, paces: Mapping[str, Pace], recipe: Recipe, scored: 
             one = pace.seconds(recipe, size, scored)
             total += one * (seeds + extra)
             longest = max(longest, one)
-    return SLACK * max(total / workers, longest)
+    return LOADING + SLACK * max(total / workers, longest)
 
 
 def require_minutes(minutes: float | None) -> None:
