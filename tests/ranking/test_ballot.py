@@ -36,7 +36,9 @@ def test_other_networks_fall_in_between() -> None:
 
 def test_beyond_the_references_order_is_kept() -> None:
     ballot = Ballot.of(["a"], [{"a": float(x)} for x in range(5)])
-    assert [ballot.rank({"a": x}) for x in (-4, 0, 1.5, 4, 8)] == pytest.approx([-1, 0, 0.375, 1, 2])
+    ranks = [ballot.rank({"a": x}) for x in (-1e9, -4, 0, 1.5, 4, 8, 1e9)]
+    assert ranks == pytest.approx([-0.25, -0.125, 0, 0.375, 1, 1.125, 1.25])  # one voter cannot outweigh the others
+    assert ranks == sorted(ranks)
     assert ballot.rank({"a": nan}) == 0
 
 

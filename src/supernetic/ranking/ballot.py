@@ -44,7 +44,7 @@ class Ballot:
     def rank(self, metrics: Mapping[str, float]) -> float:
         """The mean over metrics of a network's place among the references: 0 the worst, 1 the best.
 
-        Between two references it is interpolated, beyond the last one it goes on at the mean rate. A NaN is last.
+        Between two references it is interpolated; beyond the last one order is kept within one more place. A NaN is last.
         """
         return float(np.mean([_place(known, quality(name, metrics)) for name, known in self.answers.items()]))
 
@@ -68,5 +68,5 @@ def _place(known: Sequence[float], value: float) -> float:
         value = known[0]
     values, first = np.unique(known, return_index=True)
     places = (average_ranks(np.array(known))[first] - 1) / (len(known) - 1)  # equal answers share their mean place
-    beyond = max(value - values[-1], 0) + min(value - values[0], 0)
-    return float(np.interp(value, values, places) + beyond / (values[-1] - values[0]))
+    beyond = (max(value - values[-1], 0) + min(value - values[0], 0)) / (values[-1] - values[0])
+    return float(np.interp(value, values, places) + beyond / (1 + abs(beyond)) / (len(known) - 1))

@@ -25,7 +25,7 @@ def test_a_finished_search_says_what_it_found(finished: Found) -> None:
 def test_models_are_loaded_by_name(finished: Found) -> None:
     network = finished.load("model-2")
     assert network(torch.zeros(2, 1, 8, 8)).shape == (2, 10)
-    with pytest.raises(UnknownNameError, match="did you mean .model-"):
+    with pytest.raises(UnknownNameError, match=r"did you mean .model-"):
         finished.load("model-9")
 
 
