@@ -126,6 +126,5 @@ def test_who_votes_is_told(make: Make) -> None:
     assert vote_told(read_run(path).voters) == ""
     (path / "ballot.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "vote/synflow": [0.5, 1.0]}))
     assert vote_told(read_run(path).voters) == (
-        "The vote is the mean place among 2 random networks (0 worst, 1 best) by "
-        "validation cross-entropy and synflow."
+        "The vote is the mean place among 2 random networks (0 worst, 1 best) by validation cross-entropy and synflow."
     )

@@ -44,7 +44,7 @@ class Ballot:
     def rank(self, metrics: Mapping[str, float]) -> float:
         """The mean over metrics of a network's place among the references: 0 the worst, 1 the best.
 
-        Between two references it is interpolated; beyond the last one order is kept within one more place. A NaN is last.
+        Between two references it is interpolated, beyond the last one it stays within one more place. A NaN is last.
         """
         return float(np.mean([_place(known, quality(name, metrics)) for name, known in self.answers.items()]))
 
