@@ -55,6 +55,11 @@ BAD = [
     (["search", *TINY, "--minutes", "inf"], "finite, got inf"),
     (["resume", "nowhere"], "nowhere is not a run: it has no run.toml"),
     (["resume", "empty"], "empty is not a run: it has no run.toml"),
+    (["select", "nowhere"], "unknown data set 'nowhere'"),
+    (["select", "--models", "mlp,logistc"], "did you mean 'logistic'"),
+    (["select", "--sizes", "few"], "sizes are auto or numbers of images such as 250,500,1000, got 'few'"),
+    (["select", "--minutes", "0"], "positive and finite, got 0"),
+    (["select", "--on", "train"], "unknown split to score on 'train'"),
     (["study", "nowhere.toml"], "nowhere.toml: not readable as TOML"),
     (["study", "bad.toml"], "bad.toml: unknown key of a study 'lrr'"),
 ]

@@ -131,8 +131,7 @@ def _agreement(record: Record) -> tuple[str, Table] | None:
     series, rows = [], []
     for i, (metric, name) in enumerate(NAMES.items()):
         mine = [a for a in own if a["metric"] == metric]
-        reach = [(a["high"] - a["low"]) / 2 for a in mine]
-        series.append(Series(name, style_of(i), [a["tau"] for a in mine], reach))
+        series.append(Series(name, style_of(i), [a["tau"] for a in mine], [nan] * len(mine)))
         rows.append([name, *(_tau(a) for a in mine)])
     across = [a for a in record["agreements"] if a["metric"] == "calibrated_cross_entropy" and a["target"] == "error"]
     rows.append(["calibrated cross-entropy, against the last error rates", *(_tau(a) for a in across)])

@@ -17,8 +17,8 @@ from ...training.schedule import plan_of
 from .trainings import RATES, recipe_for
 
 BATCHES = (8, 64)  # sizes that are timed
-TIMED = 3  # steps of each, after one that is not; the fastest counts
-SLACK = 1.25  # workers beside one another are slower than one alone
+TIMED = 5  # steps of each, after one that is not; the fastest counts
+SLACK = 1.15  # workers beside one another are slower than one alone
 SCORING = 0.35  # of a training step's time per image: the forward pass
 START = 0.4  # seconds of a training before its first step and after its last
 LOADING = 15.0  # seconds in which workers load torch, once for learning rates and once for the rest

@@ -1,0 +1,126 @@
+"""Do small subsets rank models as all the data do? `python experiments/selection.py [names]`.
+
+Writes one `selection_*.toml` per claim beside this file; runs are kept in `runs/selection-NAME` and resumed there. A
+name may say how many minutes its run is fitted into: `cifar10=120`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from record import Record
+
+import supernetic
+from supernetic import catalog
+from supernetic.benchmarks import nasbench201
+from supernetic.datasets import load
+from supernetic.evaluators.ladder import LadderEvaluator
+from supernetic.pipeline.select.trainings import RECIPE, recipe_for
+from supernetic.ranking.correlation import count_pairs
+from supernetic.run import TIMINGS, read_records
+
+MODELS = "logistic,mlp,convnet,resnet,inception,s3ta,nb101-1,nb101-2,nb101-3,nb101-4"
+CLAIM = "on small subsets the ranking by calibrated cross-entropy is closer to the last one than that by error rate"
+CELLS, SIZE = 20, 1000
+
+
+def claim_of(name: str, data: str, minutes: float, **settings: Any) -> Record:
+    """The claim of paper 000, section 2, on one data set: taus of both rankings by rung."""
+    out = Path("runs") / f"selection-{name}"
+    result = supernetic.select(
+        data, minutes=minutes, out=out, tell=lambda line: print(line, file=sys.stderr), **settings
+    )
+    record = json.loads((out / "select.json").read_text())
+    own = next(c for c in record["contests"] if c["target"] == "own")
+    obtained: dict[str, Any] = {
+        c["target"]: {k: c[k] if k == "verdict" else round(c[k], 3) for k in ("value", "low", "high", "verdict")}
+        for c in record["contests"]
+    }
+    for a in record["agreements"]:
+        against = "" if a["metric"] == a["target"] else "_against_error"
+        told = {k: round(a[k], 3) for k in ("tau", "low", "high", "sure")} | {"same_best": a["top"]}
+        obtained.setdefault(a["metric"] + against, {})[str(a["size"])] = told
+    obtained["decision"] = list(result.sentences)
+    obtained["bits_per_label"] = {
+        x["model"]: round(x["total"] / x["labels"] / np.log(2), 3) for x in record["decision"]["lengths"]
+    }
+    taus = {
+        metric: ", ".join(f"{a['tau']:.2f}" for a in record["agreements"] if a["metric"] == a["target"] == metric)
+        for metric in ("calibrated_cross_entropy", "error")
+    }
+    seconds = sum(r["seconds"] for f in out.glob(f"trainings/*/{TIMINGS}") for r in read_records(f))
+    return Record(
+        f"selection_{name}",
+        CLAIM,
+        "paper 000, section 2",
+        {"tau of calibrated cross-entropy minus tau of error rate": "above 0"},
+        obtained,
+        len(result.models),
+        own["verdict"] == "closer",
+        f"tau at {', '.join(map(str, result.sizes[:-1]))} images: {taus['calibrated_cross_entropy']} by calibrated "
+        f"cross-entropy, {taus['error']} by error rate; {own['value']:+.3f} [{own['low']:+.3f}, {own['high']:+.3f}] on "
+        f"average: {own['verdict']}. {result.sentences[0]}",
+        interval=[round(own["low"], 3), round(own["high"], 3)],
+        spread="95 % of draws of seeds and test images, for these models",
+        seeds=list(range(max(result.seeds))),
+        scale=f"{', '.join(result.models)}; {', '.join(map(str, result.sizes))} images with "
+        f"{', '.join(map(str, result.seeds))} seeds; {'; '.join(result.notes) or 'nothing given up'}",
+        cpu_minutes=round(seconds / 60, 1),
+    )
+
+
+def cells_of_nb201(minutes: float) -> Record:
+    """Random cells in a CPU size, trained on 1,000 images of CIFAR-10, against the table's accuracies."""
+    table = nasbench201.load()
+    rows = np.random.default_rng(0).choice(len(table), CELLS, replace=False)
+    space = catalog.space("nasbench201:cells=1,channels=8")
+    recipe = replace(recipe_for(RECIPE, SIZE), title="", source="")
+    evaluate = LadderEvaluator(space, load("cifar10"), recipe, SIZE, seeds=2, workers=2)
+    found = evaluate([tuple(map(int, table.archs[r])) for r in rows])
+    truth = table["c10_test_200"].values[rows]
+    obtained: dict[str, Any] = {}
+    for metric in evaluate.metrics:
+        sign = 1 if metric.endswith("accuracy") else -1
+        pairs = count_pairs([sign * m[metric] for m in found], truth)
+        obtained[metric] = {"tau": round(pairs.tau(), 3), "interval": [round(v, 3) for v in pairs.interval()]}
+    first = obtained["valid/calibrated_cross_entropy"]
+    return Record(
+        "selection_nb201",
+        "calibrated cross-entropy on 1,000 images ranks NAS-Bench-201 cells as the table does",
+        "paper 000; c10_test_200",
+        "tau above 0",
+        obtained,
+        CELLS,
+        first["interval"][0] > 0,
+        "; ".join(f"{m.partition('/')[2]}: tau {o['tau']:+.2f} {o['interval']}" for m, o in obtained.items()) + ".",
+        interval=first["interval"],
+        spread="jackknife over the cells",
+        seeds=[0, 1],
+        scale=f"{CELLS} random cells, one per stage of 8 channels, 2 rungs of {SIZE} images each",
+    )
+
+
+JOBS: dict[str, Any] = {  # and the minutes that each is fitted into, unless told otherwise
+    "embedded": (partial(claim_of, "embedded", "embedded", sizes="250,500,1000,2000,4000"), 8),
+    "fashion_mnist": (partial(claim_of, "fashion_mnist", "fashion-mnist", models=MODELS, seeds=3), 90),
+    "cifar10": (partial(claim_of, "cifar10", "cifar10", models=MODELS, seeds=3), 120),
+    "nb201": (cells_of_nb201, 15),
+}
+
+
+def main() -> None:
+    """All of them, or those named."""
+    for text in sys.argv[1:] or JOBS:
+        name, _, minutes = text.partition("=")
+        job, usual = JOBS[name]
+        job(minutes=float(minutes or usual)).write()
+
+
+if __name__ == "__main__":
+    main()
