@@ -78,7 +78,7 @@ def test_what_cannot_be_resumed_is_named(tmp_path: Path) -> None:
         resume(tmp_path)
     inside = tmp_path / "run" / "networks" / "KEY"
     open_run(inside, {"job": "network"}).close()
-    with pytest.raises(RunError, match=f"'network': trainings, searches .* part of {tmp_path / 'run'}$"):
+    with pytest.raises(RunError, match=f"'network': trainings, searches, .* part of {tmp_path / 'run'}$"):
         resume(inside)
     search(table="nasbench201", evaluations=5, out=tmp_path / "old")
     (tmp_path / "old" / "asked.json").unlink()
