@@ -6,7 +6,7 @@ import pytest
 
 from supernetic.datasets import Dataset, load
 from supernetic.errors import InputError
-from supernetic.pipeline.select.models import DEFAULT, names_of, read_models
+from supernetic.pipeline.select.models import DEFAULT, names_of, read_models, said_models
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +26,7 @@ def test_a_file_has_a_model_per_line(tmp_path: Path) -> None:
     file = tmp_path / "models.txt"
     file.write_text("logistic\n\n# a sweep\nmlp:width=8+16,depth=1  # two models\n")
     assert names_of(str(file)) == ["logistic", "mlp:width=8+16,depth=1"]
+    assert said_models([str(file), "mine.py"]) == "logistic,mlp:width=8+16,depth=1,mine.py"
     with pytest.raises(InputError, match=r"none\.txt: not readable as text"):
         names_of("none.txt")
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -22,7 +22,7 @@ from ...training.recipe import Recipe, read_recipe
 from ..asked import remember
 from ..place import place, place_of
 from ..study.trainings import told
-from .models import read_models
+from .models import read_models, said_models
 from .outcome import SelectResult, planned, write
 from .plan import Pace, estimate, require_minutes, time_steps
 from .trainings import RATES, RECIPE, RESULT, Outcome, Rung, recipe_for, train_rungs
@@ -106,13 +106,15 @@ def select(
         "paces": {name: [p.step, p.image] for name, p in paces.items()},
     }
     asked = {
-        "data": data, "models": models, "sizes": sizes, "seeds": seeds, "minutes": minutes, "on": on,
+        "data": data, "models": said_models(models), "sizes": sizes, "seeds": seeds, "minutes": minutes, "on": on,
         "stratified": stratified, "size": size, "recipe": recipe, "limit": limit, "workers": workers,
     }  # fmt: skip
     with place(path, path.name, settings) as run:
         remember(run, asked)
-        queue = Queue(members, settled, fitted, loading, dataset.fingerprint, run.path / TRAININGS, workers, tell)
-        queue.weigh(paces, scored)
+        costs = {(m, n): pace.seconds(settled, n, scored) for m, pace in paces.items() for n in fitted.sizes}
+        queue = Queue(
+            members, settled, fitted, loading, dataset.fingerprint, run.path / TRAININGS, workers, costs, tell
+        )
         rates, rungs, outcomes = queue.train()
         return write(run, dataset, members, fitted, rates, rungs, outcomes, notes)
 
@@ -131,32 +133,21 @@ def _identity(
     }
 
 
+@dataclass
 class Queue:
     """All trainings: first those that choose learning rates, then the others."""
 
-    def __init__(
-        self,
-        members: Sequence[Member],
-        recipe: Recipe,
-        ladder: Ladder,
-        loading: Mapping[str, Any],
-        data: str,
-        directory: Path,
-        workers: int,
-        tell: Tell,
-    ) -> None:
-        self.members, self.recipe, self.ladder = members, recipe, ladder
-        self.loading, self.data, self.directory = loading, data, directory
-        self.workers, self.tell = workers, tell
-        self.costs: dict[tuple[str, int], float] = {}
-        self.done = 0.0  # seconds of work, as estimated
-        self.began: float | None = None  # when the first training moved: workers take a while to start
-
-    def weigh(self, paces: Mapping[str, Pace], scored: int) -> None:
-        """Learn what a training takes, for the time left."""
-        self.costs = {
-            (m, n): pace.seconds(self.recipe, n, scored) for m, pace in paces.items() for n in self.ladder.sizes
-        }
+    members: Sequence[Member]
+    recipe: Recipe
+    ladder: Ladder
+    loading: Mapping[str, Any]  # arguments of `datasets.load`
+    data: str  # fingerprint
+    directory: Path
+    workers: int
+    costs: Mapping[tuple[str, int], float]  # seconds that a training may take, by model and size
+    tell: Tell
+    done: float = 0.0  # seconds of work, as estimated
+    began: float | None = None  # when the first training moved: workers take a while to start
 
     def train(self) -> tuple[dict[str, float], list[Rung], list[Outcome]]:
         """(the learning rate of each model, all rungs with it, what became of them)."""

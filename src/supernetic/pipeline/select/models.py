@@ -17,8 +17,8 @@ CONTINUES = re.compile(r"\w+=|\d+$")  # a part between commas that is a setting 
 
 def read_models(asked: str | Sequence[str] | None, dataset: Dataset, size: str = "cpu") -> list[Member]:
     """Members by name; of several names in one text, or a file with one per line."""
-    texts = DEFAULT if asked is None else [asked] if isinstance(asked, str) else asked
-    names = [name for text in texts for name in names_of(text)]
+    said = said_models(asked)
+    names = DEFAULT if said is None else names_of(said)
     shape = len(dataset.classes), dataset.channels, dataset.side
     found = [m for name in names for m in members(name, *shape, size)]
     if twice := [m.name for i, m in enumerate(found) if m.name in {o.name for o in found[:i]}]:
@@ -26,6 +26,13 @@ def read_models(asked: str | Sequence[str] | None, dataset: Dataset, size: str =
     if len(found) < 2:
         raise InputError(f"a choice needs two models or more, got {', '.join(m.name for m in found) or 'none'}")
     return found
+
+
+def said_models(asked: str | Sequence[str] | None) -> str | None:
+    """What was asked for in one text, with the lines of files in it, as a run can keep it."""
+    if asked is None:
+        return None
+    return ",".join(name for text in ([asked] if isinstance(asked, str) else asked) for name in names_of(text))
 
 
 def names_of(text: str) -> list[str]:
