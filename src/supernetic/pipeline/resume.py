@@ -44,7 +44,7 @@ def resume(
         return select(**recall(path), out=path, tell=tell)
     if job != "search":
         inside = f"; it is part of {path.parents[1]}" if job == "network" else ""
-        raise RunError(f"{path} is a run of {job!r}: trainings, searches and other long jobs can be resumed{inside}")
+        raise RunError(f"{path} is a run of {job!r}: trainings, searches, choices and studies can be resumed{inside}")
     if "table" in settings:
         from .tabular import search_table
 
