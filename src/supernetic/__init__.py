@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .pipeline.report import report
     from .pipeline.resume import resume
     from .pipeline.sample import sample
+    from .pipeline.scale.job import scale
     from .pipeline.search import search
     from .pipeline.select.job import select
     from .pipeline.study.job import study
@@ -62,6 +63,7 @@ _HOMES = {
     "report": "pipeline.report",
     "resume": "pipeline.resume",
     "sample": "pipeline.sample",
+    "scale": "pipeline.scale.job",
     "search": "pipeline.search",
     "select": "pipeline.select.job",
     "study": "pipeline.study.job",
@@ -94,6 +96,7 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "scale",
     "search",
     "select",
     "study",

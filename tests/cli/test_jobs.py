@@ -59,6 +59,8 @@ BAD = [
     (["select", "--models", "mlp,logistc"], "did you mean 'logistic'"),
     (["select", "--sizes", "few"], "sizes are auto or numbers of images such as 250,500,1000, got 'few'"),
     (["select", "--minutes", "0"], "positive and finite, got 0"),
+    (["scale", "--stages", "0"], "stages must be at least 1, got 0"),
+    (["scale", "--curve", "liner"], "did you mean 'linear'"),
     (["select", "--on", "train"], "unknown split to score on 'train'"),
     (["study", "nowhere.toml"], "nowhere.toml: not readable as TOML"),
     (["study", "bad.toml"], "bad.toml: unknown key of a study 'lrr'"),

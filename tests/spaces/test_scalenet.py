@@ -5,7 +5,7 @@ import pytest
 
 from supernetic.costs.macs import cost
 from supernetic.costs.table import CostTable, costs_of, tabulate
-from supernetic.errors import ArchError, UnknownNameError
+from supernetic.errors import ArchError, InputError, UnknownNameError
 from supernetic.space import Arch, SequentialSpace, Space
 from supernetic.spaces.efficientnet import EfficientNet
 from supernetic.spaces.scalenet import FACTORS, PIXELS, ScaleNet, ScaleNetBase, Strategies
@@ -163,3 +163,11 @@ def test_any_space_of_chains_can_be_multiplied() -> None:
     arch = (1, 1, 0, 1, *(0,) * 19)
     wanted = Scaling(2.0, 1.5, 96, "efficientnet")
     assert space.blueprint(arch) == scale(base.blueprint(arch[4:]), wanted)
+
+
+def test_fewer_stages() -> None:
+    made = ScaleNet(stages=1)
+    assert made.strategies.factors == FACTORS[:2]
+    assert made.size == (1 + 48) * ScaleNetBase().size
+    with pytest.raises(InputError, match=r"scalenet: stages must lie in 1\.\.3, as in Table 2, got 4"):
+        ScaleNet(stages=4)

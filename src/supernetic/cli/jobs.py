@@ -1,4 +1,4 @@
-"""Commands that start something long: search, resume, train, select, study."""
+"""Commands that start something long: search, resume, train, scale, select, study."""
 
 from __future__ import annotations
 
@@ -211,6 +211,69 @@ def select(
         out=out or None,
         dry_run=dry_run,
         tell=None if dry_run else say,
+    )
+    tell(result, as_json)
+
+
+@app.command()
+def scale(
+    data: Annotated[
+        str, typer.Argument(help="Images: a name, a folder, an .npz, an archive. [default: embedded]")
+    ] = "embedded",
+    space: Annotated[str, typer.Option(help="scalenet, with settings such as scalenet:width=0.5.")] = "scalenet",
+    stages: Annotated[int, typer.Option(help="Searched sizes: 2, 4, 8, ... times the base.")] = 3,
+    base_budget: Annotated[str, typer.Option(help="MACs of the base model, such as 300M, or auto.")] = "auto",
+    extrapolate: Annotated[int, typer.Option(help="Sizes beyond the searched ones.")] = 1,
+    minutes: Annotated[float | None, typer.Option(help="Fit everything into this time.")] = None,
+    curve: Annotated[str, typer.Option(help="Through the strategies: linear, squared, ... or best.")] = "exponential",
+    prior: Annotated[str, typer.Option(help="Of the stages in training: uniform or size.")] = "uniform",
+    steps: Annotated[int | None, typer.Option(help="Updates of the super-supernet.")] = None,
+    bases: Annotated[int | None, typer.Option(help="Random base models for the first strategies.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Of base model and strategies.")] = None,
+    population: Annotated[int | None, typer.Option(help="Of base models.")] = None,
+    generations: Annotated[int | None, typer.Option(help="Of base models, in each round.")] = None,
+    network_steps: Annotated[int | None, typer.Option(help="Updates of each finished network.")] = None,
+    order: Annotated[int, typer.Option(help="Networks to see on whether accuracy follows MACs.")] = 60,
+    recipe: Annotated[str, typer.Option(help="Training settings of the super-supernet, a TOML file.")] = "",
+    retrain_recipe: Annotated[str, typer.Option(help="Training settings of finished networks.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Of the super-supernet's training. [default: half]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Networks trained at a time. [default: processors]")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Search a base model jointly with the strategies that scale it: a family of models, and sizes beyond it."""
+    from ..pipeline.scale.job import scale as job
+
+    result = job(
+        data,
+        space=space,
+        stages=stages,
+        base_budget=base_budget,
+        extrapolate=extrapolate,
+        minutes=minutes,
+        curve=curve,
+        prior=prior,
+        steps=steps,
+        bases=bases,
+        rounds=rounds,
+        population=population,
+        generations=generations,
+        network_steps=network_steps,
+        order=order,
+        recipe=recipe or None,
+        retrain_recipe=retrain_recipe or None,
+        limit=limit,
+        threads=threads,
+        workers=workers,
+        device=device,
+        seed=seed,
+        out=out or None,
+        dry_run=dry_run,
+        **({} if dry_run else _watching()),
     )
     tell(result, as_json)
 

@@ -11,6 +11,7 @@ from typing import Any
 from .. import catalog
 from ..errors import InputError, SupernetError
 from ..reports import compare_report, write_report
+from ..reports.scale import write_scale
 from ..reports.why import why as reasons
 from ..run import SETTINGS, read_settings
 from ..space import Space
@@ -53,6 +54,8 @@ def report(
         return ReportResult(names, str(compare_report(paths, out or beside)))
     if out is not None:
         raise InputError(f"the report of one run is written into it; out={str(out)!r} is for comparisons")
+    if (paths[0] / SETTINGS).exists() and read_settings(paths[0]).get("job") == "scale":
+        return ReportResult(names, str(write_scale(paths[0])))
     return ReportResult(names, str(write_report(paths[0], space_in(paths[0]))))
 
 

@@ -42,6 +42,10 @@ def resume(
         from .select.job import select
 
         return select(**recall(path), out=path, tell=tell)
+    if job == "scale":
+        from .scale.job import scale
+
+        return scale(**recall(path), out=path, tell=tell, watch=watch, progress=progress)
     if job != "search":
         inside = f"; it is part of {path.parents[1]}" if job == "network" else ""
         raise RunError(f"{path} is a run of {job!r}: trainings, searches, choices and studies can be resumed{inside}")

@@ -28,7 +28,7 @@ from .macs import require_chains, scaled_macs
 
 Floats = npt.NDArray[np.float64]
 Ties = Literal["middle", "smallest", "largest"]
-TIES = ("middle", "smallest", "largest")
+TIES: tuple[Ties, ...] = ("middle", "smallest", "largest")
 ATTEMPTS = 20  # times as many base models as wanted are drawn at most
 SMALL_STEPS = 8  # crossings with random base models before an infeasible child is replaced by one
 

@@ -17,7 +17,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from ..blueprint import Blueprint, Layer, halved
-from ..errors import ArchError, UnknownNameError
+from ..errors import ArchError, InputError, UnknownNameError
 from ..space import Arch, Choice, SequentialSpace, Space
 from ..strategy import Scaling, by_hidden, ceil_of, is_block, scale
 
@@ -299,11 +299,14 @@ class ScaleNet(Scaled, SequentialSpace):
     released: bool = False
     rule: str = "scalenet"
     spatial: str = "ceil"
+    stages: int = len(FACTORS) - 1  # of Table 2, the unscaled one not counted
 
     name: ClassVar[str] = "scalenet"
 
     def __post_init__(self) -> None:
         Scaling(rule=self.rule, spatial=self.spatial)  # refuses unknown names
+        if not 1 <= self.stages < len(FACTORS):
+            raise InputError(f"{self.name}: stages must lie in 1..{len(FACTORS) - 1}, as in Table 2, got {self.stages}")
 
     @cached_property
     def base(self) -> ScaleNetBase:
@@ -313,8 +316,8 @@ class ScaleNet(Scaled, SequentialSpace):
     @cached_property
     def strategies(self) -> Strategies:
         """Table 2."""
-        pixels = tuple(tuple(ceil_of(p * self.side / SIDE) for p in stage) for stage in PIXELS)
-        return Strategies(FACTORS, pixels, self.rule, self.spatial)
+        pixels = tuple(tuple(ceil_of(p * self.side / SIDE) for p in stage) for stage in PIXELS[: self.stages + 1])
+        return Strategies(FACTORS[: self.stages + 1], pixels, self.rule, self.spatial)
 
     @cached_property
     def slots(self) -> tuple[tuple[int, ...], ...]:

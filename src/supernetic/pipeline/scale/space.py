@@ -1,0 +1,67 @@
+"""The space that a family is searched in, fitted to the data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import catalog
+from ...errors import InputError
+from ...scaling.lists import growth_of
+from ...scaling.macs import blueprints_of
+from ...space import Space
+from ...spaces.scalenet import ScaleNet
+
+if TYPE_CHECKING:
+    from ...datasets import Dataset
+
+WIDTH = 0.25  # of Table 1's channels, unless said otherwise
+LARGE = 112  # sides from which on every resolution scales smoothly
+MORE = 1.3  # times the data's side, at most, that a smoother one is looked for
+BASES = 3
+
+
+def scaled_space(text: str, dataset: Dataset, stages: int) -> tuple[str, list[str]]:
+    """The space's text with what it leaves open of width, side and stages; and notes."""
+    made = catalog.space(text)
+    if not isinstance(made, ScaleNet):
+        raise InputError(
+            f"scale searches scalenet, with settings such as scalenet:width=0.5; got {text!r} "
+            "(lists of strategies for other spaces: supernetic.scaling.lists)"
+        )
+    said = {item.partition("=")[0] for item in text.partition(":")[2].split(",")}
+    notes, settings = [], [item for item in text.partition(":")[2].split(",") if item]
+    if "stages" not in said:
+        settings.append(f"stages={stages}")
+    if "width" not in said:
+        settings.append(f"width={WIDTH}")
+        notes.append(f"channels are {WIDTH:g} of the paper's, for small images; say --space scalenet:width=1 for all")
+    if "side" not in said:
+        side, why = _side(catalog.space(f"scalenet:{','.join(settings)}"), dataset.side)
+        settings.append(f"side={side}")
+        notes += why
+    return f"scalenet:{','.join(settings)}", notes
+
+
+def _side(space: Space, side: int) -> tuple[int, list[str]]:
+    """Small maps grow by whole pixels: of the sides near the data's, the one whose stages cost most nearly 2^j."""
+    assert isinstance(space, ScaleNet)
+    if side >= LARGE:
+        return side, []
+    growths = {s: _growth(space, s) for s in range(side, ceil(MORE * side) + 1)}
+    best = min(growths, key=lambda s: (round(_off(growths[s]), 2), s))
+    shown = ", ".join(f"{g:.1f}" for g in growths[best][1:])
+    return best, [f"base models see images of {best} pixels; the stages' networks cost {shown} times their base"]
+
+
+def _growth(space: ScaleNet, side: int) -> tuple[float, ...]:
+    fitted = replace(space, side=side, classes=10)
+    archs = fitted.base.sample(np.random.default_rng(0), BASES, depth_uniform=True)
+    return growth_of(blueprints_of(fitted.base, archs), fitted.strategies)
+
+
+def _off(growth: tuple[float, ...]) -> float:
+    return max(abs(g / 2.0**j - 1) for j, g in enumerate(growth))

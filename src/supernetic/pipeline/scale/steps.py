@@ -1,0 +1,202 @@
+"""The steps of a scaling job that a search on images does not have; each is done when its file is there.
+
+search    trials.jsonl, chain.jsonl, scale.json
+compare   networks/, networks.json
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ...costs import costs_of
+from ...objective import Metrics
+from ...ranking.correlation import count_pairs, pearson, spearman
+from ...run import TRIALS, Run, jsonable
+from ...samplers.hierarchical import Hierarchical
+from ...scaling.budgets import Budgets
+from ...scaling.family import TIES, State, factors_of
+from ...scaling.generalise import FAMILIES, Growth, compare
+from ...scaling.histogram import WAYS, sampling
+from ...searchers import Task, Trial, drive
+from ...searchers.mcea import MCEA, chain_of
+from ...space import Arch
+from ...spaces.scalenet import Scaled
+from ..images.candidates import CHOSEN, Candidate
+from ..images.scoring import ACCURACY, evaluator
+from ..images.steps import CHUNK, NETWORKS, Compared, Job, supernet_of
+from .members import controls, curves, family
+
+CHAIN, SCALE = "chain.jsonl", "scale.json"
+DRAWN = 1000  # paths for the sampling histogram
+ORDER = 14  # stream of random numbers
+
+
+@dataclass(frozen=True)
+class ScaleJob:
+    """What a scaling job adds to a search's settings."""
+
+    job: Job
+    budgets: Budgets
+    extrapolate: int
+    curve: str
+    order: int  # networks whose scores are compared with their MACs
+
+    @property
+    def space(self) -> Scaled:
+        """The base space times its strategies."""
+        assert isinstance(self.job.space, Scaled)
+        return self.job.space
+
+    @property
+    def searcher(self) -> MCEA:
+        """The search."""
+        assert isinstance(self.job.searcher, MCEA)
+        return self.job.searcher
+
+    @property
+    def task(self) -> Task:
+        """What is searched for."""
+        return Task(self.space, self.job.objectives)
+
+
+def search(scaled: ScaleJob, run: Run, tell: Callable[[str], None]) -> None:
+    """Search base and strategies; fit curves; see how far scores follow MACs."""
+    if (run.path / SCALE).exists():
+        return
+    job = scaled.job
+    evaluate = evaluator(job, supernet_of(job, run))
+
+    def told(trials: Sequence[Any]) -> None:
+        tell(f"{len(trials):,} networks evaluated")
+
+    trials = drive(scaled.searcher, scaled.task, evaluate, run, seed=job.seed, chunk=CHUNK, progress=told)
+    states = chain_of(scaled.searcher, scaled.task, trials, job.seed)
+    run.write(CHAIN, "".join(json.dumps(s.to_json()) + "\n" for s in states))
+    record = {
+        **_about(scaled, states[-1]),
+        "evaluations": len(trials),
+        "order": _order(scaled, evaluate),
+        "sampling": _sampling(scaled),
+    }
+    run.write(SCALE, json.dumps(record, indent=1) + "\n")
+
+
+def last_state(scaled: ScaleJob, run: Run) -> State:
+    """The end of the chain, from the record."""
+    trials = [Trial.from_json(r) for r in run.read(TRIALS)]
+    return chain_of(scaled.searcher, scaled.task, trials, scaled.job.seed)[-1]
+
+
+def _about(scaled: ScaleJob, state: State) -> dict[str, Any]:
+    space = scaled.space
+    assert state.base is not None
+    rows = factors_of(space, state.strategies)
+    beyond = range(1, len(rows) + scaled.extrapolate + 1)
+    chosen = curves(space, state, scaled.curve)
+    return {
+        "base": space.base.format(state.base),
+        "budgets": {"base": scaled.budgets.base, "unit": scaled.budgets.unit, "targets": list(scaled.budgets.targets)},
+        "strategies": [
+            {"factors": list(row), "depths": list(c.depths), "off": c.off}
+            for row, c in zip(rows, state.strategies, strict=True)
+        ],
+        "curve": chosen.family,
+        "curves": [_curve(g, beyond) for g in compare(rows)],
+        "ties": {ties: _extrapolated(curves(space, state, chosen.family, ties), beyond) for ties in TIES},
+    }
+
+
+def _curve(growth: Growth, stages: range) -> dict[str, Any]:
+    return {
+        "family": growth.family,
+        "formula": FAMILIES[growth.family].formula,
+        "left_out": jsonable(growth.left_out),
+        "residual": [c.residual for c in growth.curves],
+        "parameters": [list(c.parameters) for c in growth.curves],
+        "values": _extrapolated(growth, stages),
+    }
+
+
+def _extrapolated(growth: Growth, stages: range) -> list[list[float]]:
+    return [list(growth(j)) for j in stages]
+
+
+def _order(scaled: ScaleJob, evaluate: Any) -> dict[str, Any] | None:
+    """How far accuracy and cross-entropy follow MACs over random networks of all stages (appendix B)."""
+    if scaled.order < 3:
+        return None
+    rng = np.random.default_rng([scaled.job.seed, ORDER])
+    archs: list[Arch] = [tuple(a) for a in Hierarchical("uniform").sample(scaled.space, rng, scaled.order).tolist()]
+    found = evaluate(archs)
+    accuracy = [m[ACCURACY] for m in found]
+    macs = costs_of(scaled.space, np.array(archs, dtype=np.int8)).tolist()
+    good = [(a, m) for a, m in zip(accuracy, macs, strict=True) if isfinite(a)]
+    x, y = [a for a, _ in good], [m for _, m in good]
+    pairs = count_pairs(x, y)
+    numbers = {"pearson": pearson(x, y), "spearman": spearman(x, y), "kendall": pairs.tau_scalenet()}
+    return {"n": len(x), **{k: jsonable(v) for k, v in numbers.items()}}
+
+
+def _sampling(scaled: ScaleJob) -> dict[str, list[float]]:
+    """Share of drawn networks near each budget, for each way of drawing."""
+    targets = scaled.budgets.targets
+    return {way: list(sampling(scaled.space, way, DRAWN, seed=scaled.job.seed).masses(targets)) for way in WAYS}  # type: ignore[arg-type]
+
+
+# --- compare ----------------------------------------------------------------------------------------------------------
+
+
+def entries(scaled: ScaleJob, run: Run) -> list[Candidate]:
+    """The family and its controls."""
+    state = last_state(scaled, run)
+    growth = curves(scaled.space, state, scaled.curve)
+    members = family(scaled.space, state, growth, scaled.extrapolate)
+    return [*members, *controls(scaled.space, state, members, growth.family)]
+
+
+def compared(scaled: ScaleJob, run: Run, progress: Callable[[str, int, int], None] | None) -> list[Compared]:
+    """Train the family and its controls alike; what was trained already is only read."""
+    from ...comparison.trainings import Training, train_all
+
+    job, wanted = scaled.job, entries(scaled, run)
+    known = [c for c in wanted if c.arch is not None]
+    evaluate = evaluator(job, supernet_of(job, run))
+    scores: dict[str, Metrics] = dict(
+        zip([c.name for c in known], evaluate([c.arch for c in known if c.arch is not None]), strict=True)
+    )
+    trainings = [
+        Training(c.network, job.recipe, job.seed, job.settings["load"], None, job.dataset.fingerprint) for c in wanted
+    ]
+    watch = (lambda i, done, steps: progress(wanted[i].name, done, steps)) if progress else None
+    done = train_all(trainings, run.path / "networks", workers=job.workers, progress=watch)
+    both = [Compared(c, scores.get(c.name), t) for c, t in zip(wanted, done, strict=True)]
+    run.write(NETWORKS, json.dumps([_record(c) for c in both], indent=1) + "\n")
+    return both
+
+
+def _record(c: Compared) -> dict[str, Any]:
+    made, trained = c.candidate, c.trained
+    assert trained is not None
+    record: dict[str, Any] = {
+        "name": made.name,
+        "role": made.role,
+        "against": made.against,
+        "label": made.label,
+        "arch": None if made.arch is None else list(made.arch),
+        "macs": made.macs,
+        "params": made.params,
+        "key": trained.key,
+        "score": None if c.score is None else {k: jsonable(v) for k, v in c.score.items()},
+        "trained": {k: jsonable(v) for k, v in trained.metrics.items()},
+    }
+    if trained.reason:
+        record["failed"] = trained.reason
+    if made.role == CHOSEN:
+        record["weights"] = "trained"
+    return record
