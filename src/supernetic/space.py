@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -205,3 +206,20 @@ class SequentialSpace(Space):
             layers += taken[0]
             state = taken[1]
         return Blueprint((*layers, *self.finish(state)))
+
+    def layers(self) -> Iterator[Layer]:
+        """Every layer of every network, by a walk over the states that can be reached."""
+        layers, state = self.start()
+        yield from layers
+        states = {state}
+        for i, genes in enumerate(self.slots):
+            after = set()
+            for state in states:
+                for combo in product(*(range(int(self.radices[g])) for g in genes)):
+                    taken = self.step(i, state, combo)
+                    if taken is not None:
+                        yield from taken[0]
+                        after.add(taken[1])
+            states = after
+        for state in states:
+            yield from self.finish(state)

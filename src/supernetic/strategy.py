@@ -15,7 +15,7 @@ Differences: ScaleNet's forward pass scales the hidden width itself; the two dif
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from math import ceil, isfinite, nan
 
@@ -206,9 +206,9 @@ def in_proportion(layer: Layer, c_in: int, hidden: int) -> int:
     return max(1, round(hidden * layer.se / layer.hidden))
 
 
-def squeeze_of(blueprint: Blueprint) -> Squeeze:
+def squeeze_of(network: Iterable[Layer]) -> Squeeze:
     """The first rule that explains every squeeze-excite of a network."""
-    layers = [layer for layer in blueprint if layer.se]
+    layers = [layer for layer in network if layer.se]
     for rule in (by_hidden, by_input, by_hidden_8):
         if all(rule(layer, layer.c_in, layer.hidden) == layer.se for layer in layers):
             return rule

@@ -15,10 +15,9 @@ import torch
 
 from supernetic import catalog
 from supernetic.costs import costs_of
-from supernetic.datasets import load
 from supernetic.errors import InputError, RunError, SupernetError, UnknownNameError
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.pipeline.train import TrainResult, fit_space, load_supernet, train
+from supernetic.pipeline.train import TrainResult, load_supernet, train
 from supernetic.run import open_run, read_records, read_settings
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
@@ -254,15 +253,6 @@ def test_stabilisers_start_at_random_or_as_the_identity(tmp_path: Path) -> None:
         small(EVERY["attentive"], stabiliser="skip", dry_run=True)
     with pytest.raises(UnknownNameError, match="did you mean 'identity'"):
         small(stabiliser="skip:identiy", dry_run=True)
-
-
-def test_what_the_text_leaves_open_follows_from_the_data() -> None:
-    data = load("embedded", limit=100)
-    made, notes = fit_space("macro:channels=4", data)
-    assert made == Macro(channels=4, side=28, in_channels=1)
-    assert notes == ["from the data: in_channels=1, side=28"]
-    assert fit_space("macro:in_channels=3,side=32", data) == (Macro(), [])
-    assert fit_space(Macro(), data) == (Macro(), [])
 
 
 def test_images_are_turned_into_what_the_space_wants(tmp_path: Path) -> None:

@@ -62,7 +62,8 @@ def test_the_page_says_it_all(run: Path) -> None:
     text = write_scale(run).read_text()
     said = (
         "A family of models for toys", "s1 &lt;beats&gt; compound-1", "82.25", "a^j (used)", "3.2 %", "2/3/0", "30.0 %",
-        "1.210, 1.210, 1.210", "1.04..1.16", "Over 9 random networks", "123 networks", "the same base, compound scaling",
+        "1.210, 1.210, 1.210", "1.04..1.16", "Over 9 random networks", "123 networks",
+        "the same base, compound scaling",
     )  # fmt: skip
     for words in said:
         assert words in text, words

@@ -7,7 +7,8 @@ from supernetic.costs.table import costs_of
 from supernetic.errors import UnknownNameError
 from supernetic.samplers.hierarchical import Hierarchical
 from supernetic.samplers.step import Draw
-from supernetic.spaces.scalenet import FACTORS, PIXELS, ScaleNet, ScaleNetBase, Strategies
+from supernetic.spaces.scaled import Strategies
+from supernetic.spaces.scalenet import FACTORS, PIXELS, ScaleNet, ScaleNetBase
 
 MEAN = 318.8e6  # MACs of base networks, choice by choice
 

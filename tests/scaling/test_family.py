@@ -9,7 +9,8 @@ from supernetic.errors import InputError, UnknownNameError
 from supernetic.scaling.budgets import Budgets, budgets_for
 from supernetic.scaling.family import Candidate, Family, State, cross, factors_of
 from supernetic.space import Arch
-from supernetic.spaces.scalenet import ScaleNet, Strategies
+from supernetic.spaces.scaled import Strategies
+from supernetic.spaces.scalenet import ScaleNet
 
 SPACE = ScaleNet(side=64, width=0.5, classes=10)
 TOP = (3, 3, 3, 1)  # a strategy of stage 3

@@ -5,7 +5,8 @@ from supernetic.costs import cost
 from supernetic.errors import InputError, UnknownNameError
 from supernetic.scaling.histogram import Sampling, macs_of, sampling, without_stages
 from supernetic.spaces.macro import Macro
-from supernetic.spaces.scalenet import ScaleNet, ScaleNetBase, Strategies
+from supernetic.spaces.scaled import Strategies
+from supernetic.spaces.scalenet import ScaleNet, ScaleNetBase
 
 TARGETS = [2**j * 318.8e6 for j in range(4)]
 PUBLISHED = {  # of 30,000 draws each
@@ -40,7 +41,7 @@ def test_both_ways_of_costing_agree() -> None:
 
 
 def test_all_values_together() -> None:
-    flat = without_stages(Strategies())
+    flat = without_stages(ScaleNet().strategies)
     assert len(flat.factors[0]) == 17
     assert flat.pixels == ((224, 240, 256, 272, 288, 304, 320, 336, 354),)
 

@@ -20,7 +20,7 @@ from supernetic.searchers.mcea import MCEA, chain_of, two_points
 from supernetic.searchers.variation import limits
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
-from supernetic.spaces.scalenet import GENES, Strategies
+from supernetic.spaces.scaled import GENES, Strategies
 
 SPACE = Macro(channels=8, head=160) * Strategies(
     ((1.0,), (1.0, 1.2, 1.4), (1.2, 1.4, 1.6)), ((32,), (36, 40, 44), (44, 48, 54))

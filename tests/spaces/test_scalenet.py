@@ -8,8 +8,8 @@ from supernetic.costs.table import CostTable, costs_of, tabulate
 from supernetic.errors import ArchError, InputError, UnknownNameError
 from supernetic.space import Arch, SequentialSpace, Space
 from supernetic.spaces.efficientnet import EfficientNet
-from supernetic.spaces.scalenet import FACTORS, PIXELS, ScaleNet, ScaleNetBase, Strategies
-from supernetic.spaces.scarlet import ScarletS1
+from supernetic.spaces.scaled import Strategies
+from supernetic.spaces.scalenet import FACTORS, PIXELS, ScaleNet, ScaleNetBase
 from supernetic.strategy import Scaling, scale
 
 NOTATION = "MB1_K3 | MB6_K5_SE MB3_K3 | MB3_K3 | MB3_K3 | MB6_K7 | MB3_K3 MB3_K3 MB3_K3 MB3_K5 | MB6_K7_SE"
@@ -92,7 +92,7 @@ def test_base_table_equals_blueprints() -> None:
 def test_efficientnet_b0_scales_the_same_way() -> None:
     """S1 by hand: the middle of stage 1's lists, applied to B0."""
     nets = EfficientNet(spatial="floor")
-    strategy = Strategies(spatial="floor")[1, 1, 0, 2]
+    strategy = Strategies(FACTORS, PIXELS, spatial="floor")[1, 1, 0, 2]
     assert strategy == Scaling(1.08, 1.04, 256, "scalenet", "floor")
     assert scale(nets.blueprint((0,)), strategy) == nets.blueprint(nets.parse("efficientnet-s1"))
 
@@ -109,7 +109,7 @@ def test_canonical_is_one_name_per_network() -> None:
 
 def test_depth_factors_of_a_stage_that_coincide() -> None:
     """All four of stage 1 for any base; those of stage 3 fall in two for bases of four blocks."""
-    s = Strategies()
+    s = ScaleNet().strategies
     assert {s.simplest((1, d, 0, 0), (1, 2, 3, 4)) for d in range(4)} == {(1, 0, 0, 0)}
     assert [s.simplest((3, d, 0, 0), (1, 2, 3, 4))[1] for d in range(7)] == [0, 0, 0, 3, 3, 3, 3]
     assert [s.simplest((3, d, 0, 0), (1, 3))[1] for d in range(7)] == [0] * 7
@@ -150,19 +150,6 @@ def test_bad_notation() -> None:
         ScaleNet(rule="fix")
     with pytest.raises(UnknownNameError):
         ScaleNetBase(spatial="up")
-
-
-def test_any_space_of_chains_can_be_multiplied() -> None:
-    base = ScarletS1(side=64)
-    space = base * Strategies(((1.0,), (1.5, 2.0)), ((64,), (80, 96)), rule="efficientnet")
-    assert space.size == base.size * (1 + 8)
-    for arch in draw(space, 50):
-        assert space.parse(space.format(arch)) == arch
-        assert space.blueprint(arch).side in (64, 80, 96)
-        assert space.canonical(space.canonical(arch)) == space.canonical(arch)
-    arch = (1, 1, 0, 1, *(0,) * 19)
-    wanted = Scaling(2.0, 1.5, 96, "efficientnet")
-    assert space.blueprint(arch) == scale(base.blueprint(arch[4:]), wanted)
 
 
 def test_fewer_stages() -> None:

@@ -220,7 +220,7 @@ def scale(
     data: Annotated[
         str, typer.Argument(help="Images: a name, a folder, an .npz, an archive. [default: embedded]")
     ] = "embedded",
-    space: Annotated[str, typer.Option(help="scalenet, with settings such as scalenet:width=0.5.")] = "scalenet",
+    space: Annotated[str, typer.Option(help="Of base models: scalenet, any space of chains, or auto.")] = "auto",
     stages: Annotated[int, typer.Option(help="Searched sizes: 2, 4, 8, ... times the base.")] = 3,
     base_budget: Annotated[str, typer.Option(help="MACs of the base model, such as 300M, or auto.")] = "auto",
     extrapolate: Annotated[int, typer.Option(help="Sizes beyond the searched ones.")] = 1,

@@ -19,7 +19,7 @@ from ..objective import Constraint, combine, show_quantity
 from ..searchers.grid import enumerate_archs
 from ..space import Archs, SequentialSpace, Space
 from .data import report_on
-from .train import fit_space
+from .spaces import fit_space
 
 if TYPE_CHECKING:
     from ..datasets import Dataset

@@ -12,11 +12,15 @@ from .. import catalog
 from ..errors import InputError, SupernetError
 from ..reports import compare_report, write_report
 from ..reports.scale import write_scale
+from ..reports.select import write_select
+from ..reports.study import write_study
 from ..reports.why import why as reasons
 from ..run import SETTINGS, read_settings
 from ..space import Space
+from .spaces import space_of
 from .told import Told
-from .train import space_of
+
+PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # by job; all others have one in common
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,9 @@ def report(
         return ReportResult(names, str(compare_report(paths, out or beside)))
     if out is not None:
         raise InputError(f"the report of one run is written into it; out={str(out)!r} is for comparisons")
-    if (paths[0] / SETTINGS).exists() and read_settings(paths[0]).get("job") == "scale":
-        return ReportResult(names, str(write_scale(paths[0])))
+    job = read_settings(paths[0]).get("job", "") if (paths[0] / SETTINGS).exists() else ""
+    if job in PAGES:
+        return ReportResult(names, str(PAGES[job](paths[0])))
     return ReportResult(names, str(write_report(paths[0], space_in(paths[0]))))
 
 

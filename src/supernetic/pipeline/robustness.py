@@ -82,7 +82,7 @@ def robustness(
     """
     from ..evaluators.supernet import shared_cells
     from ..training.checkpoint import snapshots
-    from .train import space_of
+    from .spaces import space_of
 
     if n < 2:
         raise InputError(f"an order needs two networks or more, got {n}")

@@ -49,7 +49,8 @@ def score(
     import torch
 
     from ..evaluators.supernet import SupernetEvaluator, shared_cells
-    from .train import load_supernet, space_of
+    from .spaces import space_of
+    from .train import load_supernet
 
     settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
     wanted = translated(archs, space, shared_cells(space_of(Path(run), settings)), str(run))

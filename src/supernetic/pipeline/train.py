@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import catalog
 from ..errors import InputError, RunError, UnknownNameError
 from ..objective import parse_quantity
 from ..run import Run, read_settings
@@ -21,9 +19,9 @@ from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
 from ..samplers.step import Draw, Priced, Sampler
 from ..space import Space
-from ..spaces.declared import DeclaredSpace, declare
 from .asked import remember
 from .place import place
+from .spaces import fit_space, space_of, space_record, stabilised
 from .told import Told
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
 TENSORBOARD = "tensorboard"  # its events; like timings, no part of what is reproduced
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 DEVICES, PRECISIONS = ("auto", "cpu", "cuda"), ("no", "fp16", "bf16")
-FITTED = ("classes", "in_channels", "side")  # settings of spaces that follow from the data
 SAMPLERS = {"choice": "strict_fair", "cell": "strict_fair", "elastic": "sandwich", "scaled": "hierarchical"}
 DEFAULT = {
     "title": "default",
@@ -177,22 +174,6 @@ def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, D
     supernet.load_state_dict(read(weights)[0])
     supernet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return supernet.eval(), dataset
-
-
-def space_of(path: Path, settings: Mapping[str, Any]) -> Space:
-    """The space that a run's settings describe, stabiliser included."""
-    record = settings["space"]
-    space: Any
-    if "declaration" in record:
-        space = declare(**record["declaration"])
-    else:
-        space = catalog.space(record["text"])
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()}
-        space = dataclasses.replace(space, **values) if values else space
-    if space.fingerprint != record["fingerprint"]:
-        raise RunError(f"{path} was trained on another {record['name']} than {record.get('text', 'it')} is now")
-    made: Space = space
-    return made
 
 
 def snapshot_steps(asked: str | Sequence[str], steps: int) -> list[int]:
@@ -381,7 +362,7 @@ def prepare_training(
         "stabiliser": stabiliser,
         "latencies": latencies,
         "start": started,
-        "space": _space_record(space, made),
+        "space": space_record(space, made),
         "load": loading,
         "data": dataset.summary(),
         "recipe": settled.settings(),
@@ -397,42 +378,6 @@ def _priced(recipe: Recipe, space: Space, latencies: str | None) -> Sampler:
     from .latency import latency_table
 
     return Priced(recipe.sampler, latency_table(space, latencies))
-
-
-def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:
-    """The space with what the data say about classes, channels and side, where its text leaves them open; and notes."""
-    made: Any = catalog.space(space)
-    if isinstance(space, Space):
-        return made, []
-    known = {"classes": len(dataset.classes), "in_channels": dataset.channels, "side": dataset.side}
-    said = _said(space)
-    names = {f.name for f in dataclasses.fields(made)} if dataclasses.is_dataclass(made) else set()
-    open_ = {k: known[k] for k in FITTED if k in names - said and getattr(made, k) != known[k]}
-    if not open_:
-        return made, []
-    filled = ", ".join(f"{k}={v}" for k, v in open_.items())
-    return dataclasses.replace(made, **open_), [f"from the data: {filled}"]
-
-
-def _said(text: str) -> set[str]:
-    """The settings that a space's text gives."""
-    if text.endswith(".py"):
-        return set(FITTED)
-    if text.endswith(".toml"):
-        return set(tomllib.loads(Path(text).read_text(encoding="utf-8")))
-    return {item.partition("=")[0] for item in text.partition(":")[2].split(",")}
-
-
-def stabilised(space: Space, stabiliser: str) -> Space:
-    """The space with its skips replaced, if that is asked for."""
-    kind = stabiliser.partition(":")[0]
-    if not kind:
-        return space
-    plain: Any = space
-    if not hasattr(plain, "stabiliser"):
-        raise InputError(f"{space.name} has no skips to stabilise, got stabiliser={stabiliser!r}")
-    made: Space = dataclasses.replace(plain, stabiliser=kind)
-    return made
 
 
 def _recipe(
@@ -488,18 +433,3 @@ def _batches(dataset: Dataset, recipe: Recipe, seed: int, world: int = 1) -> Any
 
     augment = parse(recipe.augment) if recipe.augment else None
     return Batches(dataset, "train", recipe.batch_size, seed, augment, world=world)
-
-
-def _space_record(asked: str | Space, space: Space) -> dict[str, Any]:
-    """Enough to make the space again."""
-    record: dict[str, Any] = {"name": space.name, "fingerprint": space.fingerprint}
-    if isinstance(space, DeclaredSpace):
-        declaration = dataclasses.asdict(space)
-        again = declare(**declaration).fingerprint  # numbers may read 6.0 in place of 6, which is the same space
-        return {**record, "declaration": declaration, "fingerprint": again}
-    text = asked if isinstance(asked, str) else space.name
-    if text.endswith(".py"):
-        text = str(Path(text).resolve())
-    made: Any = space
-    names = [f.name for f in dataclasses.fields(made)] if dataclasses.is_dataclass(made) else []
-    return {**record, "text": text, "settings": {name: getattr(space, name) for name in names}}

@@ -23,7 +23,7 @@ DIMENSIONS = ("depth", "width", "resolution")
 ROLES = {
     "chosen": "the family",
     "compound": "the same base, compound scaling",
-    "standard": "EfficientNet-B0's blocks, our strategies",
+    "standard": "a standard base, our strategies",
     "generalised": "the last stage by curves through those before",
 }
 FILES = {

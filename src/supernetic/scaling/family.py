@@ -21,7 +21,7 @@ from ..costs.budget import BudgetSampler
 from ..costs.table import costs_of
 from ..errors import InputError, UnknownNameError
 from ..space import Arch, Archs, Space
-from ..spaces.scalenet import GENES, Scaled, Strategies
+from ..spaces.scaled import GENES, Scaled, Strategies
 from ..strategy import Scaling
 from .budgets import Budgets
 from .macs import require_chains, scaled_macs

@@ -17,7 +17,7 @@ from ..costs.table import Ints, costs_of
 from ..errors import InputError, UnknownNameError
 from ..samplers.hierarchical import Hierarchical
 from ..space import Archs, SequentialSpace, Space
-from ..spaces.scalenet import GENES, Scaled, Strategies
+from ..spaces.scaled import GENES, Scaled, Strategies
 from .macs import blueprints_of, scaled_macs
 
 WAYS = ("size", "uniform", "plain")

@@ -18,7 +18,8 @@ import numpy as np
 from ..blueprint import Blueprint
 from ..errors import BudgetError
 from ..space import Space
-from ..spaces.scalenet import FACTORS, PIXELS, SIDE, Strategies
+from ..spaces.scaled import Strategies
+from ..spaces.scalenet import FACTORS, PIXELS, SIDE
 from ..strategy import LARGEST, Scaling, ceil_of
 from .budgets import Budgets
 from .macs import blueprints_of, require_chains, scaled_macs

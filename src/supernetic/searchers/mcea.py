@@ -24,7 +24,7 @@ from ..errors import InputError
 from ..scaling.budgets import Budgets
 from ..scaling.family import Candidate, Family, State
 from ..space import Arch, Archs, Space
-from ..spaces.scalenet import Scaled
+from ..spaces.scaled import Scaled
 from .task import Asking, Task, Trial
 from .variation import limits, mutate, settle
 

@@ -7,19 +7,17 @@ released configuration is narrower than Table 1 (`released=True`: expansion 6, a
 
 from __future__ import annotations
 
-import re
-from abc import abstractmethod
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
-from ..blueprint import Blueprint, Layer, halved
+from ..blueprint import Layer, halved
 from ..errors import ArchError, InputError, UnknownNameError
-from ..space import Arch, Choice, SequentialSpace, Space
-from ..strategy import Scaling, by_hidden, ceil_of, is_block, scale
+from ..space import Arch, Choice, SequentialSpace
+from ..strategy import Scaling, by_hidden, ceil_of
+from .scaled import GENES, Scaled, Strategies
 
 WIDTHS = (32, 16, 32, 40, 80, 96, 192, 320)  # of the stem and the seven stages
 STRIDES = (2, 1, 2, 2, 2, 1, 2, 1)
@@ -35,7 +33,6 @@ FACTORS = (
     (1.40, 1.44, 1.48, 1.52, 1.56, 1.60, 1.64),
 )
 PIXELS = ((224,), (224, 240, 256), (272, 288, 304), (320, 336, 354))
-GENES = 4  # stage, depth, width, resolution
 
 
 @dataclass(frozen=True)
@@ -163,129 +160,6 @@ class ScaleNetBase(SequentialSpace):
             Layer("head.pool", "gap", HEAD, HEAD, side, 1),
             Layer("classifier", "linear", HEAD, self.classes, 1, 1),
         ]
-
-
-@dataclass(frozen=True)
-class Strategies:
-    """The scaling space: stages of about 2^j times the cost, each with its lists of factors and sides.
-
-    `base * strategies` is the space of all base networks under all strategies.
-    """
-
-    factors: tuple[tuple[float, ...], ...] = FACTORS  # of depth and width, by stage
-    pixels: tuple[tuple[int, ...], ...] = PIXELS
-    rule: str = "scalenet"
-    spatial: str = "ceil"
-
-    @cached_property
-    def choices(self) -> tuple[Choice, ...]:
-        """Four genes: the stage, then an index into each of its lists."""
-        factors, pixels = tuple(map(len, self.factors)), tuple(map(len, self.pixels))
-        return (
-            Choice("scale.stage", tuple(range(len(factors)))),
-            Choice("scale.depth", tuple(range(max(factors))), 0, factors),
-            Choice("scale.width", tuple(range(max(factors))), 0, factors),
-            Choice("scale.resolution", tuple(range(max(pixels))), 0, pixels),
-        )
-
-    def __contains__(self, genes: Arch) -> bool:
-        stage, d, w, r = genes
-        return d < len(self.factors[stage]) and w < len(self.factors[stage]) and r < len(self.pixels[stage])
-
-    def __getitem__(self, genes: Arch) -> Scaling:
-        stage, d, w, r = genes
-        return Scaling(self.factors[stage][d], self.factors[stage][w], self.pixels[stage][r], self.rule, self.spatial)
-
-    def simplest(self, genes: Arch, depths: Sequence[int]) -> Arch:
-        """The smallest depth factor of the stage that scales stages of these depths alike."""
-        stage, d, w, r = genes
-        wanted = [self[genes].repeats(n) for n in depths]
-        for less in range(d):
-            if [self[stage, less, w, r].repeats(n) for n in depths] == wanted:
-                return (stage, less, w, r)
-        return genes
-
-    def format(self, genes: Arch) -> str:
-        """`d=1.08 w=1.04 r=256px`."""
-        s = self[genes]
-        return f"d={s.depth:g} w={s.width:g} r={s.resolution}px"
-
-    def parse(self, text: str) -> Arch:
-        """Read what `format` writes; the stage is the first one that has all three values."""
-        found = re.fullmatch(r"d=([\d.]+)\s+w=([\d.]+)\s+r=(\d+)px", text.strip())
-        if found:
-            d, w, r = float(found[1]), float(found[2]), int(found[3])
-            for stage, (factors, pixels) in enumerate(zip(self.factors, self.pixels, strict=True)):
-                if d in factors and w in factors and r in pixels:
-                    return (stage, factors.index(d), factors.index(w), pixels.index(r))
-        example = self.format((0,) * GENES)
-        raise ArchError(
-            f"a strategy takes depth, width and side from the lists of one stage, as {example!r}; got {text!r}"
-        )
-
-    def __rmul__(self, base: Space) -> Product:
-        return Product(base, self)
-
-
-class Scaled(Space):
-    """A base space times a scaling space: four scaling genes, then those of the base."""
-
-    paper: ClassVar[str] = "003"
-    sharing: ClassVar[str] = "scaled"
-
-    @property
-    @abstractmethod
-    def base(self) -> Space:
-        """The space of unscaled networks."""
-
-    @property
-    @abstractmethod
-    def strategies(self) -> Strategies:
-        """The scaling space."""
-
-    @cached_property
-    def choices(self) -> tuple[Choice, ...]:
-        """The strategy comes first, so that an automaton knows it."""
-        moved = (c._replace(parent=c.parent + GENES if c.parent >= 0 else -1) for c in self.base.choices)
-        return (*self.strategies.choices, *moved)
-
-    def blueprint(self, arch: Arch) -> Blueprint:
-        """The base network, scaled."""
-        return scale(self.base.blueprint(arch[GENES:]), self.strategies[arch[:GENES]])
-
-    def canonical(self, arch: Arch) -> Arch:
-        """Depth factors that give the same network are not told apart: the smallest stands for them."""
-        base = self.base.canonical(arch[GENES:])
-        blocks = Counter(layer.stage for layer in self.base.blueprint(base) if is_block(layer))
-        return self.strategies.simplest(arch[:GENES], sorted(set(blocks.values()))) + base
-
-    def format(self, arch: Arch) -> str:
-        """`d=1.08 w=1.04 r=256px : ` and the base in its own notation."""
-        return f"{self.strategies.format(arch[:GENES])} : {self.base.format(arch[GENES:])}"
-
-    def _parse(self, text: str) -> Arch | None:
-        strategy, colon, base = text.partition(":")
-        return self.strategies.parse(strategy) + self.base.parse(base) if colon else None
-
-
-@dataclass(frozen=True)
-class Product(Scaled):
-    """Any space of chains times a scaling space."""
-
-    of: Space
-    by: Strategies
-
-    name: ClassVar[str] = "scaled"
-
-    @property
-    def base(self) -> Space:
-        """The space of unscaled networks."""
-        return self.of
-
-    @property
-    def strategies(self) -> Strategies:
-        """The scaling space."""
-        return self.by
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,14 @@ Papers: AttentiveNAS (001), "Single-path ranking correlations" (002), ScaleNet (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple
 
 from ..blueprint import Layer, Part, parts
 from ..errors import InputError
 from ..nn.unit import WHOLE, View
-from ..space import SequentialSpace, Space
+from ..space import Space
 
 
 def _by_option(layer: Layer) -> str:
@@ -69,30 +68,10 @@ def sharing_of(space: Space) -> Sharing:
 @lru_cache(maxsize=16)
 def layers_of(space: Space) -> tuple[Layer, ...]:
     """Every layer of every network of a space, or at least the largest of each."""
-    if isinstance(space, SequentialSpace):
-        return tuple(dict.fromkeys(_reachable(space)))
     listed: Any = getattr(space, "layers", None)
     if listed is None:
         raise InputError(f"{space.name} has no supernet: it is neither an automaton nor has it a method `layers`")
-    return tuple(listed())
-
-
-def _reachable(space: SequentialSpace) -> Iterator[Layer]:
-    """Walk the automaton breadth first over its states."""
-    layers, state = space.start()
-    yield from layers
-    states = {state}
-    for i, genes in enumerate(space.slots):
-        after = set()
-        for state in states:
-            for combo in product(*(range(int(space.radices[g])) for g in genes)):
-                taken = space.step(i, state, combo)
-                if taken is not None:
-                    yield from taken[0]
-                    after.add(taken[1])
-        states = after
-    for state in states:
-        yield from space.finish(state)
+    return tuple(dict.fromkeys(listed()))
 
 
 def shared_parts(space: Space) -> dict[str, tuple[Layer, Part]]:

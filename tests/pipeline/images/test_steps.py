@@ -12,7 +12,7 @@ from supernetic.costs import costs_of
 from supernetic.datasets import load
 from supernetic.exporters.model import load_model
 from supernetic.pipeline.score import score
-from supernetic.pipeline.train import space_of
+from supernetic.pipeline.spaces import space_of
 from supernetic.run import read_records, read_settings
 from supernetic.spaces.macro import Macro
 

@@ -57,11 +57,11 @@ def test_a_dry_run_writes_nothing(small: dict[str, Any], tmp_path: Path) -> None
     ("settings", "words"),
     [
         ({"stages": 0}, "stages must be at least 1, got 0"),
-        ({"stages": 4}, r"stages must lie in 1\.\.3, as in Table 2, got 4"),
+        ({"space": "scalenet", "stages": 4}, r"stages must lie in 1\.\.3, as in Table 2, got 4"),
         ({"stages": 3, "extrapolate": 9}, "together must be at most 8, got 12"),
         ({"minutes": 0}, "minutes must be more than 0 and finite, got 0"),
         ({"curve": "squared", "stages": 1}, "squared has 2 parameters: it needs as many stages, got 1"),
-        ({"space": "macro"}, "scale searches scalenet"),
+        ({"space": "nasbench201"}, "nasbench201 cannot be scaled: only chains of blocks"),
         ({"base_budget": "many"}, "a value is a number with an optional unit"),
         ({"base_budget": "9G"}, "no architecture has"),
         ({"data": "nowhere"}, "unknown data set 'nowhere'"),

@@ -86,14 +86,14 @@ def _ballot(job: Job, run: Run, evaluate: Evaluator) -> Ballot:
     return Ballot.from_json(json.loads((run.path / BALLOT).read_text()))
 
 
-def scoring_images(dataset: Dataset, seed: int) -> Dataset:
+def scoring_images(dataset: Dataset, seed: int, most: int = IMAGES) -> Dataset:
     """The same data with at most so many validation images; the others are put aside with those for calibration."""
     valid = dataset.splits["valid"]
-    if len(valid) <= IMAGES:
+    if len(valid) <= most:
         return dataset
     order = np.random.default_rng([seed, SCORING]).permutation(valid)
-    spare = np.concatenate([dataset.splits["calibrate"], order[IMAGES:]])
-    return replace(dataset, splits={**dataset.splits, "valid": np.sort(order[:IMAGES]), "calibrate": spare})
+    spare = np.concatenate([dataset.splits["calibrate"], order[most:]])
+    return replace(dataset, splits={**dataset.splits, "valid": np.sort(order[:most]), "calibrate": spare})
 
 
 def latency_table(job: Job, run: Run) -> LatencyTable | None:

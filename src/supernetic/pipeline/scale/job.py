@@ -20,16 +20,15 @@ from ...objective import Objective, parse_quantity
 from ...reports.scale import write_scale
 from ...run import SETTINGS, TIMINGS, Run, read_settings
 from ...samplers.hierarchical import Hierarchical
-from ...scaling.budgets import MOST_STAGES, Budgets, budgets_for
+from ...scaling.budgets import MOST_STAGES, Budgets
 from ...scaling.generalise import DEFAULT, FAMILIES
 from ...searchers.mcea import MCEA
 from ...space import Arch
-from ...spaces.scalenet import Scaled
 from ..asked import remember, said
-from ..auto import check_images
+from ..auto import AUTO, check_images
 from ..front import at_least
 from ..images import steps as shared
-from ..images.scoring import SCORE, evaluator
+from ..images.scoring import SCORE
 from ..place import place, place_of
 from ..plan import RETRAIN, measure, paced
 from ..train import TrainJob, Watch, hardware_of, prepare_training
@@ -52,9 +51,9 @@ LEAST = {
 def scale(
     data: str | Path = "embedded",
     *,
-    space: str = "scalenet",
+    space: str = AUTO,
     stages: int = 3,
-    base_budget: str | float = "auto",
+    base_budget: str | float = AUTO,
     extrapolate: int = 1,
     minutes: float | None = None,
     curve: str = DEFAULT,
@@ -93,12 +92,8 @@ def scale(
     say = tell or (lambda _: None)
     begin = perf_counter()
     _check(asked)
-    training, notes = _training(asked)
-    scaled_by = training.supernet.space
-    assert isinstance(scaled_by, Scaled)
-    budget = None if base_budget == "auto" else _macs(base_budget)
-    budgets = budgets_for(scaled_by.base, len(scaled_by.strategies.factors) - 1, budget, seed=seed)
-    for line in (*notes, *training.notes, str(budgets)):
+    training, budgets, notes = _training(asked)
+    for line in notes:
         say(line)
     record = said(asked)
     path = place_of(out, "scale", lambda there: there.get("asked") == record)
@@ -106,7 +101,7 @@ def scale(
     for line in plan.lines():
         say(line)
     if dry_run:
-        told = (*notes, str(budgets), *plan.lines())
+        told = (*notes, *plan.lines())
         return Planned(training.space.name, training.dataset.name, budgets.targets, plan.to_settings(), told)
     with place(path, "scale", made.job.settings) as run:
         remember(run, asked)
@@ -175,19 +170,20 @@ def _macs(text: str | float) -> float:
     return parse_quantity(text) if isinstance(text, str) else float(text)
 
 
-def _training(asked: dict[str, Any]) -> tuple[TrainJob, list[str]]:
+def _training(asked: dict[str, Any]) -> tuple[TrainJob, Budgets, list[str]]:
     from ...datasets import load
 
     dataset = load(asked["data"], limit=asked["limit"], seed=asked["seed"])
-    notes = list(check_images(dataset))
-    text, more = scaled_space(asked["space"], dataset, asked["stages"])
+    notes = check_images(dataset)
+    budget = None if asked["base_budget"] == AUTO else _macs(asked["base_budget"])
+    space, budgets, more = scaled_space(asked["space"], dataset, asked["stages"], budget, asked["seed"])
     threads = asked["threads"] or max(1, (os.cpu_count() or 1) // 2)
     hardware = {"threads": threads, **hardware_of(asked["device"], "no", 1)}
     sampler = {"name": "hierarchical", "prior": asked["prior"]} if asked["recipe"] is None else None
     training = prepare_training(
-        text, asked["data"], sampler, asked["recipe"], asked["steps"], "", asked["limit"], hardware, asked["seed"]
+        space, asked["data"], sampler, asked["recipe"], asked["steps"], "", asked["limit"], hardware, asked["seed"]
     )
-    return training, [*notes, *more]
+    return training, budgets, [*notes, *more, *training.notes]
 
 
 def _settled(
@@ -253,7 +249,7 @@ def _new_plan(
     macs = costs_of(space, np.array(archs, dtype=np.int8))
     order = np.argsort(macs, kind="stable")
     speed = measure(
-        training.supernet, job.dataset, training.recipe, job.recipe, evaluator(job, training.supernet), archs,
+        training.supernet, job.dataset, training.recipe, job.recipe, steps.scorer(job, training.supernet), archs,
         threads=int(training.settings["threads"]), workers=job.workers,
     )  # fmt: skip
     plan = make_plan(

@@ -4,10 +4,11 @@
     sM+1 ...        siblings beyond them, by curves through the searched strategies
     general-M       stage M by curves through the stages before it, against the searched one
     compound-j      the same base by compound scaling, at the MACs of sj
-    standard-j      EfficientNet-B0's blocks under the searched strategy, at the MACs of sj
+    standard-j      a standard base under the searched strategy, at the MACs of sj
 
 Paper: ScaleNet (paper 003), Table 4 and appendix I. There the standard base is EfficientNet-B0 itself, of other MACs;
-here it has B0's blocks, the depth and side of the strategy, and the width that makes MACs equal.
+here it has B0's blocks, the depth and side of the strategy, and the width that makes MACs equal. In spaces other than
+the paper's it is a MobileNetV2.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...blueprint import Blueprint
+from ...comparison.controls import mobilenet
 from ...costs.macs import cost
 from ...scaling.compound import at_width, compound
 from ...scaling.family import State, Ties, factors_of
 from ...scaling.generalise import Growth, compare, generalise
 from ...space import Arch
-from ...spaces.scalenet import Scaled
+from ...spaces.scaled import Scaled
+from ...spaces.scalenet import ScaleNetBase
 from ...strategy import Scaling, scale
 from ..images.candidates import CHOSEN, Candidate
 
@@ -72,14 +75,21 @@ def controls(space: Scaled, state: State, members: Sequence[Candidate], curve: s
         scaling = scaling_at(space, curves(space, state, curve, stages=stages - 1), stages)
         made = _member(f"general-{stages}", GENERALISED, base, scaling, name)
         yield replace(made, against=f"s{stages}")
-    standard = space.base.blueprint(space.base.parse(B0))
+    standard, called = standard_base(base, space)
     for j, member in enumerate(members):
         if j:
             made = _member(f"compound-{j}", COMPOUND, base, compound(base, member.macs, rule, spatial), name)
             yield replace(made, against=member.name)
         scaling = at_width(standard, member.macs, _depth(space, state, curve, j), _side(member), rule, spatial)
-        made = _member(f"standard-{j}", STANDARD, standard, scaling, "EfficientNet-B0's blocks")
+        made = _member(f"standard-{j}", STANDARD, standard, scaling, called)
         yield replace(made, against=member.name)
+
+
+def standard_base(base: Blueprint, space: Scaled) -> tuple[Blueprint, str]:
+    """What one would have taken without a search for a base, and its name."""
+    if isinstance(space.base, ScaleNetBase):
+        return space.base.blueprint(space.base.parse(B0)), "EfficientNet-B0's blocks"
+    return mobilenet(cost(base).macs, base.side, base.classes, base.in_channels), "MobileNetV2's blocks"
 
 
 def _depth(space: Scaled, state: State, curve: str, stage: int) -> float:

@@ -1,6 +1,7 @@
 """How long each step of a scaling job may take; fixed in steps ever after.
 
-Of the time there is, the super-supernet gets 40 parts, the search 20 and the trainings of finished networks 40.
+Of the time there is, the super-supernet gets 30 parts, the search 15 and the trainings of finished networks 55: these are
+three for each member of the family, and the evidence.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...errors import InputError
 from ..plan import COMPARE, EXPORT, EXPORTING, MARGIN, REPORTING, SEARCH, TRAIN, Speed, duration
 from ..told import Told
 
-SHARES = {TRAIN: 40, SEARCH: 20, COMPARE: 40}
+SHARES = {TRAIN: 30, SEARCH: 15, COMPARE: 55}
 LEAST = {TRAIN: 60, SEARCH: 60, COMPARE: 40}  # steps, evaluations, steps: below, all is noise
 GRID = 12  # distinct strategies of a stage that fit a base model, about
 PAPER = {"bases": 20, "rounds": 8, "population": 50, "generations": 40}

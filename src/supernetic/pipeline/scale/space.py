@@ -1,4 +1,8 @@
-"""The space that a family is searched in, fitted to the data."""
+"""The space that a family is searched in and its budgets, fitted to the data.
+
+`scalenet` brings the paper's own lists of strategies (Table 2); for every other space of chains lists are made as in
+the paper's appendix E (`scaling.lists`).
+"""
 
 from __future__ import annotations
 
@@ -9,36 +13,53 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import catalog
-from ...errors import InputError
-from ...scaling.lists import growth_of
+from ...scaling.budgets import Budgets, budgets_for
+from ...scaling.lists import growth_of, lists_for
 from ...scaling.macs import blueprints_of
 from ...space import Space
 from ...spaces.scalenet import ScaleNet
+from ..auto import AUTO, SMALL
+from ..spaces import fit_space, said_in
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
 
+MACRO = "macro:channels=4,head=160"  # for small images, which scalenet's five strides would leave nothing of
 WIDTH = 0.25  # of Table 1's channels, unless said otherwise
 LARGE = 112  # sides from which on every resolution scales smoothly
 MORE = 1.3  # times the data's side, at most, that a smoother one is looked for
 BASES = 3
 
 
-def scaled_space(text: str, dataset: Dataset, stages: int) -> tuple[str, list[str]]:
-    """The space's text with what it leaves open of width, side and stages; and notes."""
-    made = catalog.space(text)
-    if not isinstance(made, ScaleNet):
-        raise InputError(
-            f"scale searches scalenet, with settings such as scalenet:width=0.5; got {text!r} "
-            "(lists of strategies for other spaces: supernetic.scaling.lists)"
-        )
-    said = {item.partition("=")[0] for item in text.partition(":")[2].split(",")}
+def scaled_space(
+    text: str, dataset: Dataset, stages: int, budget: float | None, seed: int = 0
+) -> tuple[str | Space, Budgets, list[str]]:
+    """The space or its text, its budgets, and notes on what was left open."""
+    notes = []
+    if text == AUTO:
+        text = MACRO if dataset.side <= SMALL else "scalenet"
+        notes.append(f"{text}, for images of {dataset.side} pixels; say --space for another")
+    if isinstance(catalog.space(text), ScaleNet):
+        text, more = _scalenet(text, dataset, stages)
+        made, _ = fit_space(text, dataset)
+        assert isinstance(made, ScaleNet)
+        budgets = budgets_for(made.base, made.stages, budget, seed=seed)
+        return text, budgets, [*notes, *more, str(budgets)]
+    base, more = fit_space(text, dataset)
+    budgets = budgets_for(base, stages, budget, seed=seed)
+    lists = lists_for(base, budgets, seed=seed)
+    return base * lists.strategies, budgets, [*notes, *more, str(budgets), *str(lists).splitlines()]
+
+
+def _scalenet(text: str, dataset: Dataset, stages: int) -> tuple[str, list[str]]:
+    """ScaleNet's text with what it leaves open of width, side and stages; and notes."""
+    said = said_in(text)
     notes, settings = [], [item for item in text.partition(":")[2].split(",") if item]
     if "stages" not in said:
         settings.append(f"stages={stages}")
     if "width" not in said:
         settings.append(f"width={WIDTH}")
-        notes.append(f"channels are {WIDTH:g} of the paper's, for small images; say --space scalenet:width=1 for all")
+        notes.append(f"channels are {WIDTH:g} of the paper's; say --space scalenet:width=1 for all")
     if "side" not in said:
         side, why = _side(catalog.space(f"scalenet:{','.join(settings)}"), dataset.side)
         settings.append(f"side={side}")

@@ -10,11 +10,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...costs import costs_of
+from ...evaluators import CostEvaluator, Evaluator, Together
 from ...objective import Metrics
 from ...ranking.correlation import count_pairs, pearson, spearman
 from ...run import TRIALS, Run, jsonable
@@ -26,13 +27,17 @@ from ...scaling.histogram import WAYS, sampling
 from ...searchers import Task, Trial, drive
 from ...searchers.mcea import MCEA, chain_of
 from ...space import Arch
-from ...spaces.scalenet import Scaled
+from ...spaces.scaled import Scaled
 from ..images.candidates import CHOSEN, Candidate
-from ..images.scoring import ACCURACY, evaluator
+from ..images.scoring import ACCURACY, COSTS, SCORE, scoring_images
 from ..images.steps import CHUNK, NETWORKS, Compared, Job, supernet_of
 from .members import controls, curves, family
 
+if TYPE_CHECKING:
+    from ...supernets.supernet import Supernet
+
 CHAIN, SCALE = "chain.jsonl", "scale.json"
+IMAGES = 1000  # of the validation split, at most: a family is scored by several networks
 DRAWN = 1000  # paths for the sampling histogram
 ORDER = 14  # stream of random numbers
 
@@ -65,12 +70,21 @@ class ScaleJob:
         return Task(self.space, self.job.objectives)
 
 
+def scorer(job: Job, supernet: Supernet) -> Evaluator:
+    """Costs, and cross-entropy and accuracy by both sides of the supernet with each batch's own statistics."""
+    from ...evaluators.supernet import SupernetEvaluator
+
+    images = scoring_images(job.dataset, job.seed, IMAGES)
+    scores = SupernetEvaluator(supernet, images, (SCORE, ACCURACY), bn="batch", seed=job.seed)
+    return Together((CostEvaluator(job.space, COSTS), scores))
+
+
 def search(scaled: ScaleJob, run: Run, tell: Callable[[str], None]) -> None:
     """Search base and strategies; fit curves; see how far scores follow MACs."""
     if (run.path / SCALE).exists():
         return
     job = scaled.job
-    evaluate = evaluator(job, supernet_of(job, run))
+    evaluate = scorer(job, supernet_of(job, run))
 
     def told(trials: Sequence[Any]) -> None:
         tell(f"{len(trials):,} networks evaluated")
@@ -127,7 +141,7 @@ def _extrapolated(growth: Growth, stages: range) -> list[list[float]]:
     return [list(growth(j)) for j in stages]
 
 
-def _order(scaled: ScaleJob, evaluate: Any) -> dict[str, Any] | None:
+def _order(scaled: ScaleJob, evaluate: Evaluator) -> dict[str, Any] | None:
     """How far accuracy and cross-entropy follow MACs over random networks of all stages (appendix B)."""
     if scaled.order < 3:
         return None
@@ -166,7 +180,7 @@ def compared(scaled: ScaleJob, run: Run, progress: Callable[[str, int, int], Non
 
     job, wanted = scaled.job, entries(scaled, run)
     known = [c for c in wanted if c.arch is not None]
-    evaluate = evaluator(job, supernet_of(job, run))
+    evaluate = scorer(job, supernet_of(job, run))
     scores: dict[str, Metrics] = dict(
         zip([c.name for c in known], evaluate([c.arch for c in known if c.arch is not None]), strict=True)
     )

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, get_type_hints
 from ...errors import InputError, UnknownNameError
 from ...run import open_run, read_settings
 from ...space import Space
-from ..train import space_of
+from ..spaces import space_of
 
 KINDS = {
     "ranking": "ranking:Ranking",

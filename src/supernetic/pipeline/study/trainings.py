@@ -21,7 +21,8 @@ from ...samplers.named import sampler as named_sampler
 from ...samplers.named import settings_of
 from ...space import Space
 from ...studies.file import Study, Variant
-from ..train import DEFAULT, RESULT, SAMPLERS, WEIGHTS, hardware_of, prepare_training, stabilised, train
+from ..spaces import stabilised
+from ..train import DEFAULT, RESULT, SAMPLERS, WEIGHTS, hardware_of, prepare_training, train
 from .measure import Measure, Measured, Report
 
 if TYPE_CHECKING:

@@ -1,0 +1,211 @@
+"""A base space times a scaling space: every network under every strategy of a few lists.
+
+Paper: "ScaleNet" (paper 003), section 3: a super-supernet holds all networks of all sizes.
+Differences: any space of chains can be the base; the paper's own product is `spaces.scalenet`.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ..blueprint import Blueprint, Layer
+from ..errors import ArchError, InputError
+from ..space import Arch, Choice, SequentialSpace, Space
+from ..strategy import Scaling, Squeeze, is_block, scale, squeeze_of
+
+GENES = 4  # stage, depth, width, resolution
+
+
+@dataclass(frozen=True)
+class Strategies:
+    """The scaling space: stages of about 2^j times the cost, each with its lists of factors and sides.
+
+    `base * strategies` is the space of all base networks under all strategies.
+    """
+
+    factors: tuple[tuple[float, ...], ...]  # of depth and width, by stage; the first is the unscaled one
+    pixels: tuple[tuple[int, ...], ...]
+    rule: str = "scalenet"
+    spatial: str = "ceil"
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """Four genes: the stage, then an index into each of its lists."""
+        factors, pixels = tuple(map(len, self.factors)), tuple(map(len, self.pixels))
+        return (
+            Choice("scale.stage", tuple(range(len(factors)))),
+            Choice("scale.depth", tuple(range(max(factors))), 0, factors),
+            Choice("scale.width", tuple(range(max(factors))), 0, factors),
+            Choice("scale.resolution", tuple(range(max(pixels))), 0, pixels),
+        )
+
+    def __contains__(self, genes: Arch) -> bool:
+        stage, d, w, r = genes
+        return d < len(self.factors[stage]) and w < len(self.factors[stage]) and r < len(self.pixels[stage])
+
+    def __getitem__(self, genes: Arch) -> Scaling:
+        stage, d, w, r = genes
+        return Scaling(self.factors[stage][d], self.factors[stage][w], self.pixels[stage][r], self.rule, self.spatial)
+
+    def simplest(self, genes: Arch, depths: Sequence[int]) -> Arch:
+        """The smallest depth factor of the stage that scales stages of these depths alike."""
+        stage, d, w, r = genes
+        wanted = [self[genes].repeats(n) for n in depths]
+        for less in range(d):
+            if [self[stage, less, w, r].repeats(n) for n in depths] == wanted:
+                return (stage, less, w, r)
+        return genes
+
+    def format(self, genes: Arch) -> str:
+        """`d=1.08 w=1.04 r=256px`."""
+        s = self[genes]
+        return f"d={s.depth:g} w={s.width:g} r={s.resolution}px"
+
+    def parse(self, text: str) -> Arch:
+        """Read what `format` writes; the stage is the first one that has all three values."""
+        found = re.fullmatch(r"d=([\d.]+)\s+w=([\d.]+)\s+r=(\d+)px", text.strip())
+        if found:
+            d, w, r = float(found[1]), float(found[2]), int(found[3])
+            for stage, (factors, pixels) in enumerate(zip(self.factors, self.pixels, strict=True)):
+                if d in factors and w in factors and r in pixels:
+                    return (stage, factors.index(d), factors.index(w), pixels.index(r))
+        example = self.format((0,) * GENES)
+        raise ArchError(
+            f"a strategy takes depth, width and side from the lists of one stage, as {example!r}; got {text!r}"
+        )
+
+    def __rmul__(self, base: Space) -> Product:
+        return Product(base, self)
+
+
+class Scaled(Space):
+    """A base space times a scaling space: four scaling genes, then those of the base."""
+
+    paper: ClassVar[str] = "003"
+    sharing: ClassVar[str] = "scaled"
+
+    @property
+    @abstractmethod
+    def base(self) -> Space:
+        """The space of unscaled networks."""
+
+    @property
+    @abstractmethod
+    def strategies(self) -> Strategies:
+        """The scaling space."""
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """The strategy comes first, so that an automaton knows it."""
+        moved = (c._replace(parent=c.parent + GENES if c.parent >= 0 else -1) for c in self.base.choices)
+        return (*self.strategies.choices, *moved)
+
+    def blueprint(self, arch: Arch) -> Blueprint:
+        """The base network, scaled."""
+        return scale(self.base.blueprint(arch[GENES:]), self.strategies[arch[:GENES]])
+
+    def canonical(self, arch: Arch) -> Arch:
+        """Depth factors that give the same network are not told apart: the smallest stands for them."""
+        base = self.base.canonical(arch[GENES:])
+        blocks = Counter(layer.stage for layer in self.base.blueprint(base) if is_block(layer))
+        return self.strategies.simplest(arch[:GENES], sorted(set(blocks.values()))) + base
+
+    def format(self, arch: Arch) -> str:
+        """`d=1.08 w=1.04 r=256px : ` and the base in its own notation."""
+        return f"{self.strategies.format(arch[:GENES])} : {self.base.format(arch[GENES:])}"
+
+    def _parse(self, text: str) -> Arch | None:
+        strategy, colon, base = text.partition(":")
+        return self.strategies.parse(strategy) + self.base.parse(base) if colon else None
+
+
+@dataclass(frozen=True)
+class Product(Scaled):
+    """Any space of chains times a scaling space."""
+
+    of: Space
+    by: Strategies
+
+    name: ClassVar[str] = "scaled"
+
+    @property
+    def base(self) -> Space:
+        """The space of unscaled networks."""
+        return self.of
+
+    @property
+    def strategies(self) -> Strategies:
+        """The scaling space."""
+        return self.by
+
+    def layers(self) -> Iterator[Layer]:
+        """Every layer at its least and at its greatest width, as often as any depth repeats it."""
+        if not isinstance(self.of, SequentialSpace):
+            raise InputError(f"{self.of.name} has no scaled supernet: it is no automaton")
+        known = list(dict.fromkeys(self.of.layers()))
+        squeeze = squeeze_of(known)
+        for factors in self.by.factors:
+            copies = _copies(known, [Scaling(d, rule=self.by.rule) for d in factors])
+            for width in sorted({min(factors), max(factors)}):
+                yield from _Repeated(self.of, Scaling(width=width, rule=self.by.rule), copies, squeeze).layers()
+
+
+def _copies(layers: Sequence[Layer], depths: Sequence[Scaling]) -> dict[str, int]:
+    """By name: how often a block may stand in a row. The third of a stage is the last of at most three."""
+    stages: dict[int, dict[str, None]] = {}
+    for layer in layers:
+        if is_block(layer):
+            stages.setdefault(layer.stage, {})[layer.name] = None
+    most = [max(max(d.repeats(n)) for d in depths) for n in range(1, max(map(len, stages.values())) + 1)]
+    return {name: max(most[: i + 1]) for names in stages.values() for i, name in enumerate(names)}
+
+
+@dataclass(frozen=True)
+class _Repeated(SequentialSpace):
+    """A base space with all blocks of a width, each of them as often as it may stand in a row."""
+
+    of: SequentialSpace
+    scaling: Scaling
+    copies: Mapping[str, int]  # by name
+    squeeze: Squeeze
+
+    name: ClassVar[str] = "repeated"
+    paper: ClassVar[str] = ""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Those of the base."""
+        return self.of.choices
+
+    @property
+    def slots(self) -> tuple[tuple[int, ...], ...]:
+        """Those of the base."""
+        return self.of.slots
+
+    def start(self) -> tuple[Sequence[Layer], Any]:
+        """The state is (state of the base, channels and side behind the scaled layers)."""
+        layers, state = self.of.start()
+        return self._fed(layers, state, None)
+
+    def step(self, i: int, state: Any, genes: Arch) -> tuple[Sequence[Layer], Any] | None:
+        """What the base does, scaled."""
+        taken = self.of.step(i, state[0], genes)
+        return taken and self._fed(*taken, state[1])
+
+    def finish(self, state: Any) -> Sequence[Layer]:
+        """What the base does, scaled."""
+        return self._fed(self.of.finish(state[0]), None, state[1])[0]
+
+    def _fed(self, layers: Sequence[Layer], state: Any, outer: Any) -> tuple[Sequence[Layer], Any]:
+        scaled: list[Layer] = []
+        for layer in layers:
+            copies = self.copies[layer.name] if is_block(layer) else 1
+            more, outer = self.scaling.feed(outer or (layer.c_in, layer.side), layer, copies, self.squeeze)
+            scaled += more
+        return scaled, (state, outer)
