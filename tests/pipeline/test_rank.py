@@ -292,9 +292,28 @@ def test_a_column_comes_before_a_vote_of_its_name(tmp_path: Path) -> None:
 def test_bad_votes() -> None:
     with pytest.raises(UnknownNameError, match="unknown way to vote 'log': did you mean 'log-rank'"):
         nb201("macs", vote="log")
-    with pytest.raises(InputError, match="not a supernet's score or a vote; got jacov"):
+    with pytest.raises(InputError, match="not a supernet's score, a vote or a ladder; got jacov"):
         rank("macro", score="macs", truth="jacov")
     with pytest.raises(UnknownNameError, match="did you mean 'naswot'"):
         nb201("naswott")
     with pytest.raises(InputError, match="nowhere"):
         rank(TINY, score="jacov", truth="mean_acc", sample=3, data="nowhere")
+
+
+def test_trainings_on_a_subset_score_a_few() -> None:
+    """By default twenty and none of the top; joined with others like any score."""
+    score = "ladder:size=20,epochs=1+macs"
+    result = rank("nasbench201:cells=1,channels=1,side=8", score=score, truth="c10_test_200")
+    assert (result.n, result.top10pct.n) == (20, 2)
+    assert result.sampled.startswith("drawn from ")
+    assert any("is valid/calibrated_cross_entropy, less is better" in w for w in result.warnings)
+    assert not any("test data" in w for w in result.warnings)
+
+
+def test_bad_ladders() -> None:
+    with pytest.raises(UnknownNameError, match="unknown setting of ladder 'sise'"):
+        nb201("ladder:sise=3")
+    with pytest.raises(InputError, match="a vote or a ladder; got ladder:size=500"):
+        rank("macro", score="macs", truth="ladder:size=500")
+    with pytest.raises(InputError, match="must be a worker, got workers=0"):
+        rank("macro", score="ladder", truth="mean_acc", workers=0)

@@ -131,7 +131,7 @@ def _said(report: Any) -> str:
 def rank(
     score: Annotated[
         str,
-        typer.Option(help="A column, macs, params, FILE.csv[:COLUMN], RUN[:METRIC], jacov, ..., or several: a+b."),
+        typer.Option(help="A column, macs, FILE.csv[:COLUMN], RUN[:METRIC], jacov, ..., ladder, or several: a+b."),
     ],
     truth: Annotated[str, typer.Option(help="A column of the table.")],
     space: Annotated[str, typer.Option(help="The space.")] = "nasbench201",
@@ -139,14 +139,16 @@ def rank(
     without: Annotated[str, typer.Option(help="Operations to mask, separated by commas.")] = "",
     unique: Annotated[bool | None, typer.Option("--unique/--strings", help="Count networks, or encodings.")] = None,
     sample: Annotated[
-        int | None, typer.Option(help="Take so many at random, 0 for all. [default: all; 1000 for runs and votes]")
+        int | None,
+        typer.Option(help="Take so many at random, 0 for all. [default: all; 1000 for runs and votes, 20 for ladder]"),
     ] = None,
     sample_top: Annotated[
         int | None, typer.Option(help="And so many of the true top 10 %. [default: none; 300 for runs and votes]")
     ] = None,
     bn: Annotated[str, typer.Option(help="BN of a RUN: recalibrate, batch or running.")] = "recalibrate",
     vote: Annotated[str, typer.Option(help="How joined scores are combined: mean-rank or log-rank.")] = "mean-rank",
-    data: Annotated[str, typer.Option(help="Images for votes such as jacov.")] = "embedded",
+    data: Annotated[str, typer.Option(help="Images for votes such as jacov, and for ladder.")] = "embedded",
+    workers: Annotated[int, typer.Option(help="Trainings of ladder at a time.")] = 1,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -166,6 +168,7 @@ def rank(
         bn=bn,
         vote=vote,
         data=data,
+        workers=workers,
         seed=seed,
         progress=lambda done, total: say(f"{done:,} of {total:,} networks scored"),
     )

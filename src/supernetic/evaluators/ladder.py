@@ -28,7 +28,8 @@ ON = "valid"
 class LadderEvaluator:
     """Means over seeds of `valid/calibrated_cross_entropy`, `valid/cross_entropy` (nats) and `valid/accuracy` (%).
 
-    The rung has `size` images, of which one tenth calibrates; a seed draws another rung and other first weights.
+    The rung has `size` images, of which one tenth calibrates; every seed, from `seed` on, draws another rung and other
+    first weights.
     """
 
     space: Space
@@ -38,6 +39,7 @@ class LadderEvaluator:
     seeds: int = 1
     stratified: bool = False
     workers: int = 1
+    seed: int = 0
     test: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -69,5 +71,5 @@ class LadderEvaluator:
                 self.workers,
                 seed,
             )
-            for seed in range(self.seeds)
+            for seed in range(self.seed, self.seed + self.seeds)
         ]

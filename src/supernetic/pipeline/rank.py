@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
@@ -14,28 +13,22 @@ import numpy as np
 
 from .. import catalog
 from ..benchmarks import Column, Table
-from ..benchmarks.own import read
-from ..benchmarks.table import ABSENT, Floats, Ints
-from ..costs import METRICS, costs_of
-from ..errors import InputError, RunError, TableError, UnknownNameError
-from ..objective import resolve
+from ..benchmarks.table import Floats, Ints
+from ..errors import InputError, UnknownNameError
 from ..ranking.correlation import Interval, count_pairs, pearson, spearman, weighted_tau
 from ..ranking.top_n import SIZES, Group, Usage, best_first, group, random_group, tau_a, top_groups, top_share, usage
 from ..ranking.trust import Outcome, regret, top_pick
 from ..ranking.vote import KINDS as VOTES
 from ..ranking.vote import vote as combine
-from ..run import SETTINGS
 from ..space import Space
-from ..voters import VOTERS
-from .score import Report, is_run
-from .score import score as evaluate
+from .columns import column_of, find_run, find_table, scored, split_scores
+from .ladder import is_ladder, laddered
+from .score import Report
 from .told import Told
 from .votes import is_vote, voted
 
-COMBINE = "+"
-SAMPLE, SAMPLE_TOP = 1000, 300  # networks that are scored where it takes time: random ones, and some of the top 10 %
+QUICK, SLOW, TRAINED = (0, 0), (1000, 300), (20, 0)  # networks that are scored, at random (0: all) and of the top 10 %
 FEW = 30  # networks below which a correlation says little
-_FILE = re.compile(r"(.+\.(?:csv|npz))(?::([\w./ -]+))?")
 
 
 @dataclass(frozen=True)
@@ -126,6 +119,7 @@ def rank(
     bn: str = "recalibrate",
     vote: str = VOTES[0],
     data: str | Path = "embedded",
+    workers: int = 1,
     seed: int = 0,
     progress: Report | None = None,
 ) -> RankResult:
@@ -134,34 +128,43 @@ def rank(
     A score is a column, a cost (`macs`, `params`, `peak`: the raw number, more counts as better), a file
     (`mine.csv`, or `mine.csv:column`), the run directory of a trained supernet (`runs/mine`, or
     `runs/mine:valid/accuracy`; by default its cross-entropy, of which less is better), a training-free vote (`jacov`,
-    `layers`, ...: see `voters`) on images of `data`, or several of these joined by `+` and combined as `vote` says, by
-    "mean-rank" or "log-rank". `without` masks operations. `unique` counts networks instead of encodings; by default
-    where the space says which encodings coincide.
+    `layers`, ...: see `voters`) on images of `data`, a training on a subset of `data` (`ladder:size=500,seeds=2`, by
+    calibrated cross-entropy on the valid split; so many `workers` at a time), or several of these joined by `+` and
+    combined as `vote` says, by "mean-rank" or "log-rank". `without` masks operations. `unique` counts networks instead
+    of encodings; by default where the space says which encodings coincide.
 
-    `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes) and `sample_top` that
-    many more of the true top 10 % (300 for those), on which the correlation in the top 10 % is then measured. `bn` says
-    where a supernet's BN statistics come from.
+    `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes, 20 for trainings) and
+    `sample_top` that many more of the true top 10 % (300 for supernets and votes), on which the correlation in the top
+    10 % is then measured. `bn` says where a supernet's BN statistics come from.
     """
     if not top or min(top) < 2:
         raise InputError(f"top-N sizes must be at least 2, got {', '.join(map(str, top)) or 'none'}")
     if vote not in VOTES:
         raise UnknownNameError("way to vote", vote, VOTES)
-    full = _table(catalog.space(space), table)
-    if find_run(truth) or (is_vote(truth) and truth not in full.columns):
-        raise InputError(f"the truth is a column of a table, not a supernet's score or a vote; got {truth}")
-    names = _split(score)
-    columns = {str(i): _column(full, name) for i, name in enumerate((truth, *names))}
+    full = find_table(catalog.space(space), table)
+    if workers < 1:
+        raise InputError(f"there must be a worker, got workers={workers}")
+    if find_run(truth) or (truth not in full.columns and (is_vote(truth) or is_ladder(truth))):
+        raise InputError(f"the truth is a column of a table, not a supernet's score, a vote or a ladder; got {truth}")
+    names = split_scores(score)
+    columns = {str(i): column_of(full, name) for i, name in enumerate((truth, *names))}
     chosen = dataclasses.replace(full, columns=columns).restrict(without)
     merge = chosen.counts_networks if unique is None else unique
     chosen = chosen.unique() if merge else chosen
     known = _complete(chosen)
     doubts = list(_doubts(columns, truth, names))
-    asked = {str(i): name for i, name in enumerate(names, 1) if is_vote(name) and name not in full.columns}
-    slow = bool(asked) or any(map(find_run, names))
-    drawn = _draw(chosen, known, sample, sample_top, slow, np.random.default_rng([seed, 1]))
-    chosen, remarks = _scored(chosen, names, drawn, bn, progress)
-    if asked:
-        chosen, more = voted(chosen, np.unique(np.concatenate(drawn)), asked, data, seed, progress)
+    asked = {str(i): name for i, name in enumerate(names, 1) if name not in full.columns}
+    votes, ladders = ({i: n for i, n in asked.items() if kind(n)} for kind in (is_vote, is_ladder))
+    usual = TRAINED if ladders else SLOW if votes or any(map(find_run, names)) else QUICK
+    sizes = usual[0] if sample is None else sample, usual[1] if sample_top is None else sample_top
+    drawn = _draw(chosen, known, *sizes, np.random.default_rng([seed, 1]))
+    rows = np.unique(np.concatenate(drawn))
+    chosen, remarks = scored(chosen, names, rows, bn, progress)
+    if votes:
+        chosen, more = voted(chosen, rows, votes, data, seed, progress)
+        remarks += more
+    if ladders:
+        chosen, more = laddered(chosen, rows, ladders, data, seed, workers, progress)
         remarks += more
     random, best = (rows[np.isin(rows, _complete(chosen))] for rows in drawn)
     if len(random) < 2:
@@ -192,21 +195,17 @@ def _score(table: Table, log: bool) -> tuple[Floats, Floats]:
     return parts[0] if len(parts) == 1 else combine(parts, log=log), y
 
 
-def _draw(
-    table: Table, known: Ints, sample: int | None, sample_top: int | None, slow: bool, rng: np.random.Generator
-) -> tuple[Ints, Ints]:
+def _draw(table: Table, known: Ints, n: int, top: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Rows drawn from all that are known, and rows drawn from the truly best tenth; none of the latter if all are."""
-    for name, value in (("sample", sample), ("sample_top", sample_top)):
-        if value is not None and value < 0:
+    for name, value in (("sample", n), ("sample_top", top)):
+        if value < 0:
             raise InputError(f"{name} must not be negative, got {value}")
-    n = (SAMPLE if slow else 0) if sample is None else sample
     if not 0 < n < len(known):
         return known, known[:0]
     random = np.sort(rng.permutation(known)[:n])
-    wanted = (SAMPLE_TOP if slow else 0) if sample_top is None else sample_top
     truth = table.columns["0"].values[known]
     tenth = known[np.argsort(truth, kind="stable")[len(known) - ceil(len(known) / 10) :]]
-    return random, np.sort(rng.permutation(tenth)[:wanted])
+    return random, np.sort(rng.permutation(tenth)[:top])
 
 
 def _measure(
@@ -265,78 +264,6 @@ def _usages(table: Table, truth: Floats, sizes: Sequence[int]) -> tuple[Usage, .
         return ()
     order = best_first(truth)
     return tuple(usage(table.archs[order[:n]], [str(o) for o in table.space.choices[0].options]) for n in sizes)
-
-
-# --- where numbers come from ------------------------------------------------------------------------------------------
-
-
-def _table(space: Space, table: str | Path | Table | None) -> Table:
-    """The table given, or the one that is bundled with the space."""
-    if isinstance(table, Table):
-        return table
-    if table is None and space.name not in catalog.TABLES:
-        raise TableError(f"no table of {space.name} is bundled (there are {', '.join(catalog.TABLES)}): give a file")
-    return catalog.table(table or space.name, space)
-
-
-def _split(score: str) -> list[str]:
-    """The scores that are joined; a file or run whose own name holds a `+` is one."""
-    file = _FILE.fullmatch(score)
-    if (file and Path(file[1]).is_file()) or find_run(score):
-        return [score]
-    return [name.strip() for name in score.split(COMBINE)]
-
-
-def find_run(name: str) -> tuple[str, str] | None:
-    """(directory, metric or nothing) of `RUN` or `RUN:METRIC`."""
-    path, _, metric = name.rpartition(":")
-    return (name, "") if is_run(name) else (path, metric) if path and is_run(path) else None
-
-
-def _column(table: Table, name: str) -> Column:
-    """A score or truth for every row of the table, by name."""
-    short = name.removeprefix("table/").removeprefix("cost/")
-    if short in table.columns:
-        return table[short]
-    if short in METRICS:
-        return Column(costs_of(table.space, table.archs, short).astype(np.float64), unit=short)
-    if match := _FILE.fullmatch(name):
-        return _from_file(table, *match.groups())
-    if find_run(name) or is_vote(name):
-        return Column(np.zeros(len(table)))  # until it is known which rows are wanted
-    if name and Path(name).is_dir():
-        raise RunError(f"{name} is not a run: it holds no {SETTINGS}")
-    raise UnknownNameError("score", name, [*table.columns, *METRICS, *VOTERS])
-
-
-def _from_file(table: Table, path: str, column: str | None) -> Column:
-    other = read(path, table.space)
-    if column is None and len(other.columns) > 1:
-        names = ", ".join(other.columns)
-        raise InputError(f"{path} has several columns: say which as {path}:COLUMN, one of {names}")
-    source = other[column or next(iter(other.columns))]
-    rows = other.find(table.archs)
-    values = np.where(rows == ABSENT, np.nan, source.values[rows])
-    return dataclasses.replace(source, values=values)
-
-
-def _scored(
-    table: Table, names: Sequence[str], drawn: tuple[Ints, Ints], bn: str, progress: Report | None
-) -> tuple[Table, list[str]]:
-    """The table with what supernets say about the rows that were drawn, more for better; and remarks."""
-    rows, remarks = np.unique(np.concatenate(drawn)), []
-    for i, name in enumerate(names, 1):
-        if len(rows) and (found := find_run(name)):
-            path, metric = found
-            answers = evaluate(path, table.space, list(table.take(rows)), bn=bn, progress=progress)
-            metric = resolve(metric, answers[0]) if metric else next(iter(answers[0]))
-            sign = -1 if metric.endswith("cross_entropy") else 1
-            values = np.full(len(table), np.nan)
-            values[rows] = [sign * a[metric] for a in answers]
-            columns = {**table.columns, str(i): Column(values, split=metric.partition("/")[0])}
-            table = dataclasses.replace(table, columns=columns)
-            remarks.append(f"{name} is {metric}" + (", less is better: its sign is turned" if sign < 0 else ""))
-    return table, remarks
 
 
 def _doubts(columns: dict[str, Column], truth: str, names: Sequence[str]) -> Sequence[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ..benchmarks import Column, Table
-from ..benchmarks.table import Ints
+from ..benchmarks.table import Floats, Ints
 from ..objective import Metrics
 from ..voters import VOTERS, full_name
 from .score import Report
@@ -32,14 +32,21 @@ def voted(
     found = _ask(table.take(rows), tuple(asked.values()), data, seed, progress) if len(rows) else []
     columns, remarks = dict(table.columns), []
     for column, name in asked.items():
-        values = np.full(len(table), np.nan)
-        values[rows] = [answer[full_name(name)] for answer in found]
-        missing = rows[np.isnan(values[rows])]
-        if len(missing):
-            remarks.append(f"{len(missing)} of {len(rows)} networks get no number from {name} and are ranked last")
-            values[missing] = np.nextafter(np.nanmin(values), -np.inf) if len(missing) < len(rows) else 0.0
+        values, more = missing_last(len(table), rows, [answer[full_name(name)] for answer in found], name)
         columns[column] = Column(values)
+        remarks += more
     return replace(table, columns=columns), remarks
+
+
+def missing_last(n: int, rows: Ints, found: Sequence[float], name: str) -> tuple[Floats, list[str]]:
+    """A score of some of `n` rows, more for better; NaN among those found becomes the least of all, and a remark."""
+    values = np.full(n, np.nan)
+    values[rows] = found
+    missing = rows[np.isnan(values[rows])]
+    if not len(missing):
+        return values, []
+    values[missing] = np.nextafter(np.nanmin(values), -np.inf) if len(missing) < len(rows) else 0.0
+    return values, [f"{len(missing)} of {len(rows)} networks get no number from {name} and are ranked last"]
 
 
 def _ask(table: Table, names: tuple[str, ...], data: str | Path, seed: int, progress: Report | None) -> list[Metrics]:

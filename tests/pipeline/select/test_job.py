@@ -107,3 +107,11 @@ def test_bad_input_is_refused_before_anything_is_written(
     with pytest.raises(InputError, match=said):
         select(**{**asked, **change}, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_the_page_can_be_built_again(finished: Path) -> None:
+    page = finished / "report.html"
+    before = page.read_text()
+    page.unlink()
+    assert supernetic.report(finished).page == str(page)
+    assert page.read_text() == before

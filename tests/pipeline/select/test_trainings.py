@@ -64,7 +64,8 @@ def test_a_rung_can_be_sent_to_a_worker() -> None:
 
 
 def test_small_rungs_have_small_batches() -> None:
-    assert [recipe_for(RECIPE, n).batch_size for n in (20, 250, 4000, 8000)] == [1, 14, 225, 256]
+    assert [recipe_for(RECIPE, n).batch_size for n in (20, 250, 4000, 8000)] == [2, 14, 225, 256]
+    assert recipe_for(replace(RECIPE, batch_size=1), 250).batch_size == 1
     assert recipe_for(RECIPE, 250, 0.5).lr == 0.5
     assert recipe_for(RECIPE, 250).length == "15 epochs"
 

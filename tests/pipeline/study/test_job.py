@@ -32,6 +32,14 @@ def test_a_study_leaves_tables_a_record_and_a_page(finished: Path) -> None:
     assert all((finished / name).read_text().count("\n") > 1 for name in FILES)
 
 
+def test_the_page_can_be_built_again(finished: Path) -> None:
+    page = finished / "report.html"
+    before = page.read_text()
+    page.unlink()
+    assert supernetic.report(finished).page == str(page)
+    assert page.read_text() == before
+
+
 def test_done_trainings_are_not_repeated(tiny: Path, finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished.parent / "trainings", tmp_path / "trainings")
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("trainings/*/*.safetensors")}

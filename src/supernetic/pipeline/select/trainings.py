@@ -103,8 +103,8 @@ class Outcome:
 
 
 def recipe_for(recipe: Recipe, size: int, rate: float | None = None) -> Recipe:
-    """The recipe for a rung: at least so many batches an epoch, and a learning rate."""
-    batch = max(1, min(recipe.batch_size, (size - size // 10) // BATCHES))
+    """The recipe for a rung: at least so many batches an epoch, and a learning rate; BN needs two images at a time."""
+    batch = min(recipe.batch_size, max(2, (size - size // 10) // BATCHES))
     return replace(recipe, batch_size=batch, lr=recipe.lr if rate is None else rate)
 
 

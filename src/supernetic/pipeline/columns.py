@@ -1,0 +1,99 @@
+"""Where the numbers of `rank` come from: columns of a table, costs, files, supernets of runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .. import catalog
+from ..benchmarks import Column, Table
+from ..benchmarks.own import read
+from ..benchmarks.table import ABSENT, Ints
+from ..costs import METRICS, costs_of
+from ..errors import InputError, RunError, TableError, UnknownNameError
+from ..objective import resolve
+from ..run import SETTINGS
+from ..space import Space
+from ..voters import VOTERS
+from .ladder import LADDER, is_ladder, parse_ladder
+from .score import Report, is_run
+from .score import score as evaluate
+from .votes import is_vote
+
+COMBINE = "+"
+_FILE = re.compile(r"(.+\.(?:csv|npz))(?::([\w./ -]+))?")
+
+
+def find_table(space: Space, table: str | Path | Table | None) -> Table:
+    """The table given, or the one that is bundled with the space."""
+    if isinstance(table, Table):
+        return table
+    if table is None and space.name not in catalog.TABLES:
+        raise TableError(f"no table of {space.name} is bundled (there are {', '.join(catalog.TABLES)}): give a file")
+    return catalog.table(table or space.name, space)
+
+
+def split_scores(score: str) -> list[str]:
+    """The scores that are joined; a file or run whose own name holds a `+` is one."""
+    file = _FILE.fullmatch(score)
+    if (file and Path(file[1]).is_file()) or find_run(score):
+        return [score]
+    return [name.strip() for name in score.split(COMBINE)]
+
+
+def find_run(name: str) -> tuple[str, str] | None:
+    """(directory, metric or nothing) of `RUN` or `RUN:METRIC`."""
+    path, _, metric = name.rpartition(":")
+    return (name, "") if is_run(name) else (path, metric) if path and is_run(path) else None
+
+
+def column_of(table: Table, name: str) -> Column:
+    """A score or truth for every row of the table, by name."""
+    short = name.removeprefix("table/").removeprefix("cost/")
+    if short in table.columns:
+        return table[short]
+    if short in METRICS:
+        return Column(costs_of(table.space, table.archs, short).astype(np.float64), unit=short)
+    if match := _FILE.fullmatch(name):
+        return _from_file(table, *match.groups())
+    if is_ladder(name):
+        parse_ladder(name)
+    if find_run(name) or is_vote(name) or is_ladder(name):
+        return Column(np.zeros(len(table)))  # until it is known which rows are wanted
+    if name and Path(name).is_dir():
+        raise RunError(f"{name} is not a run: it holds no {SETTINGS}")
+    raise UnknownNameError("score", name, [*table.columns, *METRICS, *VOTERS, LADDER])
+
+
+def _from_file(table: Table, path: str, column: str | None) -> Column:
+    other = read(path, table.space)
+    if column is None and len(other.columns) > 1:
+        names = ", ".join(other.columns)
+        raise InputError(f"{path} has several columns: say which as {path}:COLUMN, one of {names}")
+    source = other[column or next(iter(other.columns))]
+    rows = other.find(table.archs)
+    values = np.where(rows == ABSENT, np.nan, source.values[rows])
+    return dataclasses.replace(source, values=values)
+
+
+def scored(
+    table: Table, names: Sequence[str], rows: Ints, bn: str, progress: Report | None = None
+) -> tuple[Table, list[str]]:
+    """The table with what supernets say about some rows, more for better; and remarks."""
+    remarks = []
+    for i, name in enumerate(names, 1):
+        if len(rows) and (found := find_run(name)):
+            path, metric = found
+            answers = evaluate(path, table.space, list(table.take(rows)), bn=bn, progress=progress)
+            metric = resolve(metric, answers[0]) if metric else next(iter(answers[0]))
+            sign = -1 if metric.endswith("cross_entropy") else 1
+            values = np.full(len(table), np.nan)
+            values[rows] = [sign * a[metric] for a in answers]
+            columns = {**table.columns, str(i): Column(values, split=metric.partition("/")[0])}
+            table = dataclasses.replace(table, columns=columns)
+            remarks.append(f"{name} is {metric}" + (", less is better: its sign is turned" if sign < 0 else ""))
+    return table, remarks

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from supernetic.benchmarks import nasbench201
+from supernetic.costs import costs_of
+from supernetic.errors import InputError, RunError, TableError, UnknownNameError
+from supernetic.pipeline.columns import column_of, find_run, find_table, split_scores
+from supernetic.spaces.attentive import Attentive
+
+
+def test_a_table_is_given_or_bundled() -> None:
+    table = nasbench201.load()
+    assert find_table(Attentive(), table) is table
+    assert len(find_table(table.space, None)) == len(table)
+    with pytest.raises(TableError, match="no table of attentive is bundled"):
+        find_table(Attentive(), None)
+
+
+def test_scores_are_split_but_names_of_files_are_not(tmp_path: Path) -> None:
+    assert split_scores("naswot + ladder:size=500,seeds=2+macs") == ["naswot", "ladder:size=500,seeds=2", "macs"]
+    file = tmp_path / "a+b.csv"
+    file.write_text("")
+    assert split_scores(f"{file}:x") == [f"{file}:x"]
+    run = tmp_path / "c+d"
+    run.mkdir()
+    (run / "run.toml").write_text("")
+    assert split_scores(f"{run}:valid/accuracy") == [f"{run}:valid/accuracy"]
+    assert find_run(f"{run}:valid/accuracy") == (str(run), "valid/accuracy")
+    assert find_run("jacov") is None
+
+
+def test_columns_by_name(tmp_path: Path) -> None:
+    table = nasbench201.load()
+    assert column_of(table, "table/c10_valid_200") is table["c10_valid_200"]
+    rows = np.array([3, 99])
+    assert column_of(table, "cost/macs").values[rows].tolist() == costs_of(table.space, table.archs[rows]).tolist()
+    for later in ("jacov", "ladder:size=40"):
+        assert not column_of(table, later).values.any()
+    with pytest.raises(UnknownNameError, match="did you mean 'ladder'"):
+        column_of(table, "lader")
+    with pytest.raises(InputError, match="unknown setting of ladder"):
+        column_of(table, "ladder:sise=40")
+    with pytest.raises(RunError, match="is not a run"):
+        column_of(table, str(tmp_path))
