@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from supernetic.calibration import COLDEST, HOTTEST, accuracy, cross_entropy, temperature
+from supernetic.calibration import COLDEST, HOTTEST, accuracy, cross_entropy, safe_temperature, temperature
 from supernetic.errors import InputError
 
 
@@ -61,3 +61,10 @@ def test_what_is_no_batch_of_logits_is_refused() -> None:
         cross_entropy(np.zeros((3, 2)), np.zeros(2, dtype=int))
     with pytest.raises(InputError, match="images x classes"):
         temperature(np.zeros((0, 2)), np.zeros(0, dtype=int))
+
+
+def test_a_part_without_a_mistake_leaves_logits_as_they_are() -> None:
+    logits = np.eye(4) * 3
+    assert safe_temperature(logits, np.arange(4)) == 1
+    mistaken = np.array([0, 1, 2, 2])
+    assert safe_temperature(logits, mistaken) == temperature(logits, mistaken) != 1

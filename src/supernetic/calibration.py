@@ -55,6 +55,11 @@ def temperature(logits: Logits, labels: Labels) -> float:
     return 1 / b
 
 
+def safe_temperature(logits: Logits, labels: Labels) -> float:
+    """The same, but 1 where every image is right: that asks for certainty, which one mistake elsewhere breaks."""
+    return 1.0 if (_checked(logits, labels).argmax(axis=1) == labels).all() else temperature(logits, labels)
+
+
 def _log_sum(z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Logarithm of the sum of exponentials of each row."""
     top = z.max(axis=1)

@@ -50,5 +50,8 @@ def test_logits_alike_up_to_scale_have_the_same_calibrated_scores_and_errors() -
 def test_a_part_without_a_mistake_says_too_little() -> None:
     z, labels = told(100)
     sure = np.eye(5, dtype=np.float32)
-    assert score(sure, np.arange(5), z, labels).bound
+    found = score(sure, np.arange(5), z, labels)
+    assert (found.bound, found.temperature) == (True, 1)
+    np.testing.assert_array_equal(found.values[0], found.values[1])
+    assert score(sure, (np.arange(5) + 1) % 5, z, labels).bound
     assert not score(z, labels, z, labels).bound

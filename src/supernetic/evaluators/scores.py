@@ -51,6 +51,6 @@ def scores(metrics: Sequence[str], logits: Mapping[str, Logits], labels: Mapping
             case "cross_entropy":
                 found[name] = calibration.cross_entropy(logits[split], labels[split])
             case _:
-                t = calibration.temperature(logits[CALIBRATE], labels[CALIBRATE])
+                t = calibration.safe_temperature(logits[CALIBRATE], labels[CALIBRATE])
                 found[name] = calibration.cross_entropy(logits[split], labels[split], t)
     return found

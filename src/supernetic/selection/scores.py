@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration import COLDEST, HOTTEST, Labels, Logits, temperature
+from ..calibration import COLDEST, HOTTEST, Labels, Logits, safe_temperature
 
 Floats = npt.NDArray[np.float64]
 METRICS = ("calibrated_cross_entropy", "cross_entropy", "error")  # nats, nats, %; less is better for all
@@ -23,21 +23,19 @@ class Scores:
     values: Floats  # in the order of METRICS
     temperature: float
     calibration: float  # calibrated cross-entropy of the calibration part, on which learning rates are chosen
-
-    @property
-    def bound(self) -> bool:
-        """Whether the temperature stopped where the search for it ends: the calibration part says too little."""
-        return not COLDEST * 1.01 < self.temperature < HOTTEST / 1.01
+    bound: bool  # the calibration part says too little: all of it is right, or no temperature is the best
 
 
 def score(calibration: Logits, calibration_labels: Labels, logits: Logits, labels: Labels) -> Scores:
     """Fit the temperature on one part, score the other; the class that is named for an image stays the same."""
-    t = temperature(calibration, calibration_labels)
+    t = safe_temperature(calibration, calibration_labels)
+    right = bool((calibration.argmax(axis=1) == calibration_labels).all())
     named = logits.argmax(axis=1)
     wrong = named != labels
     assert ((logits.astype(np.float64) / t).argmax(axis=1) == named).all(), "a temperature changed the error rate"
     values = np.stack([losses(logits, labels, t), losses(logits, labels), 100.0 * wrong])
-    return Scores(values, t, float(losses(calibration, calibration_labels, t).mean()))
+    bound = right or not COLDEST * 1.01 < t < HOTTEST / 1.01
+    return Scores(values, t, float(losses(calibration, calibration_labels, t).mean()), bound)
 
 
 def losses(logits: Logits, labels: Labels, temperature: float = 1.0) -> Floats:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -81,6 +82,23 @@ def test_too_few_minutes_are_refused(asked: dict[str, Any], tmp_path: Path) -> N
     with pytest.raises(InputError, match="minutes are too few: 3 sizes up to 160 with one seed may take"):
         select(**asked, minutes=1e-4, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_took_too_long_says_so(asked: dict[str, Any], tmp_path: Path) -> None:
+    """The clock goes on when a run is resumed, and stands still when all is done."""
+    few = {**asked, "models": "logistic,mlp:width=4,depth=1", "sizes": "20,40", "minutes": 3}
+    out = tmp_path / "run"
+    result = select(**few, workers=1, out=out)
+    assert result.notes == () or "calibrate" in result.notes[0]
+    assert 0 < result.seconds < 180
+    (record,) = (json.loads(line) for line in (out / "timings.jsonl").read_text().splitlines())
+    assert record == {"task": "trainings", "seconds": result.seconds}
+    with (out / "timings.jsonl").open("a") as file:
+        file.write('{"task":"trainings","seconds":600}\n')
+    again = select(**few, workers=1, out=out)
+    assert again.seconds == result.seconds + 600
+    assert again.notes[0] == f"it took {again.seconds / 60:.1f} minutes, more than the 3 that it was fitted into"
+    assert again.notes[0] in (out / "report.html").read_text()
 
 
 def test_another_question_needs_another_directory(asked: dict[str, Any], finished: Path) -> None:

@@ -15,7 +15,7 @@ from ...comparison.trainings import dataset_of
 from ...datasets import Dataset
 from ...errors import InputError
 from ...families import Member
-from ...run import SETTINGS, read_settings
+from ...run import SETTINGS, TIMINGS, read_settings
 from ...selection.budget import fit_ladder
 from ...selection.ladder import AUTO, Ladder, make_ladder
 from ...training.recipe import Recipe, read_recipe
@@ -60,6 +60,7 @@ def select(
     an automatic ladder has 8 unless told otherwise, a given one has no limit. Interrupted, it goes on with the
     trainings that are not finished. With `dry_run` the plan is told, and nothing is written.
     """
+    began = monotonic()
     tell = tell or (lambda _: None)
     require_minutes(minutes)
     workers = (os.cpu_count() or 1) if workers is None else workers
@@ -115,8 +116,15 @@ def select(
         queue = Queue(
             members, settled, fitted, loading, dataset.fingerprint, run.path / TRAININGS, workers, costs, tell
         )
-        rates, rungs, outcomes = queue.train()
-        return write(run, dataset, members, fitted, rates, rungs, outcomes, notes)
+        try:
+            rates, rungs, outcomes = queue.train()
+        finally:
+            if queue.began is not None:
+                run.append(TIMINGS, [{"task": "trainings", "seconds": round(monotonic() - began, 1)}])
+        seconds = sum(r["seconds"] for r in run.read(TIMINGS))
+        if limited is not None and seconds > 60 * limited:
+            notes = [*notes, f"it took {seconds / 60:.1f} minutes, more than the {limited:g} that it was fitted into"]
+        return write(run, dataset, members, fitted, rates, rungs, outcomes, notes, seconds)
 
 
 def _identity(

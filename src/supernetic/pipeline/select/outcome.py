@@ -39,8 +39,8 @@ class SelectResult(Told):
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
     trainings: int
-    seconds: float  # that they may take, as estimated; 0 when they are done
-    notes: tuple[str, ...]  # what had to be given up, and what went wrong
+    seconds: float  # that all may take, as estimated, or took
+    notes: tuple[str, ...]  # what had to be given up, whether time ran over, and what went wrong
     sentences: tuple[str, ...]
     decision: dict[str, Any] | None
     table: dict[str, dict[str, list[float]]]  # means by metric and model, one per size
@@ -55,7 +55,7 @@ class SelectResult(Told):
         ]
         if self.run is None:
             return [*head, f"this may take {told(self.seconds)}"]
-        return [*head, *self._rows(), "", *self.sentences, "", f"the page is {self.page}"]
+        return [*head, *self._rows(), "", *self.sentences, "", f"it took {told(self.seconds)}; the page is {self.page}"]
 
     def _rows(self) -> list[str]:
         width = max(map(len, self.models))
@@ -89,6 +89,7 @@ def write(
     rungs: Sequence[Rung],
     outcomes: Sequence[Outcome],
     notes: Sequence[str],
+    seconds: float,
 ) -> SelectResult:
     """Tables, record and page into the run."""
     failed = {r.member.name: f"{r.name}: {o.reason}" for r, o in zip(rungs, outcomes, strict=True) if o.reason}
@@ -113,7 +114,7 @@ def write(
         sizes=ladder.sizes,
         seeds=ladder.seeds,
         trainings=len(rungs),
-        seconds=0.0,
+        seconds=seconds,
         notes=tuple(every),
         sentences=tuple(sentences(profiles, decision, contest)),
         decision=asdict(decision),

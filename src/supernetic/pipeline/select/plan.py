@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from statistics import median
 from time import perf_counter
 
 from ...datasets import Dataset
@@ -17,7 +18,7 @@ from ...training.schedule import plan_of
 from .trainings import RATES, recipe_for
 
 BATCHES = (8, 64)  # sizes that are timed
-TIMED = 5  # steps of each, after one that is not; the fastest counts
+TIMED = 5  # steps of each, after one that is not; their median counts, as other work on this machine slows it down
 SLACK = 1.15  # workers beside one another are slower than one alone
 SCORING = 0.35  # of a training step's time per image: the forward pass
 START = 0.4  # seconds of a training before its first step and after its last
@@ -45,20 +46,21 @@ def time_steps(members: Sequence[Member], dataset: Dataset, recipe: Recipe, ladd
     found = {}
     with one_thread():
         for member in members:
-            few, many = (_fastest(member, data, recipe, batch) for batch in BATCHES)
+            few, many = (_step(member, data, recipe, batch) for batch in BATCHES)
             image = max(1e-9, (many - few) / (BATCHES[1] - BATCHES[0]))
             found[member.name] = Pace(max(0.0, few - image * BATCHES[0]), image)
     return found
 
 
-def _fastest(member: Member, data: Dataset, recipe: Recipe, batch: int) -> float:
+def _step(member: Member, data: Dataset, recipe: Recipe, batch: int) -> float:
+    """Seconds."""
     short = replace(recipe, batch_size=batch, length=f"{1 + TIMED} steps", warmup="0 steps")
     seconds = []
     began = perf_counter()
     for _ in islice(training(member.build(0), member.side, data, short, 0), 1 + TIMED):
         seconds.append(perf_counter() - began)
         began = perf_counter()
-    return min(seconds[1:])
+    return median(seconds[1:])
 
 
 def estimate(ladder: Ladder, paces: Mapping[str, Pace], recipe: Recipe, scored: int, workers: int) -> float:
