@@ -57,8 +57,13 @@ Floats = npt.NDArray[np.float64]
 
 def data() -> Dataset:
     """CIFAR-10 at 16 x 16, from wherever it is."""
+    return full_data(16)
+
+
+def full_data(side: int | None = None) -> Dataset:
+    """CIFAR-10 from wherever it is."""
     sheets = HERE.parents[1] / "shared/data/cifar10"
-    return load(sheets if sheets.exists() else "cifar10", side=16)
+    return load(sheets if sheets.exists() else "cifar10", side=side)
 
 
 def few_images(images: Dataset, n: int) -> Dataset:

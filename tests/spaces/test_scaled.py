@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from supernetic import catalog
 from supernetic.blueprint import parts
@@ -12,6 +13,7 @@ from supernetic.spaces.scaled import Product, Strategies
 from supernetic.spaces.scarlet import ScarletS1
 from supernetic.strategy import Scaling, scale
 from supernetic.supernets.sharing import shared_parts, sharing_of
+from supernetic.supernets.supernet import Supernet
 
 LISTS = Strategies(((1.0,), (1.1, 1.5), (1.6, 2.0)), ((32,), (34, 36), (40, 44)))
 
@@ -60,6 +62,15 @@ def test_no_more_room_than_needed() -> None:
     assert set(used) == set(room)
     for path, widths in used.items():
         assert room[path][1].c_out == (max(widths) + min(widths) if len(widths) > 1 else max(widths))
+
+
+def test_a_supernet_turns_images_to_the_side_of_each_network() -> None:
+    space = Macro(channels=4, head=16) * LISTS
+    supernet = Supernet(space, seed=0)
+    assert supernet.resolutions == {32, 34, 36, 40, 44}
+    for arch in draw(space, 10):
+        _, stem = next(iter(supernet.trace(torch.zeros(2, 3, 32, 32), arch)))
+        assert stem.shape[-1] == space.blueprint(arch).side
 
 
 def test_a_base_that_is_no_automaton() -> None:

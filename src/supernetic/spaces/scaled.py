@@ -145,15 +145,16 @@ class Product(Scaled):
         return self.by
 
     def layers(self) -> Iterator[Layer]:
-        """Every layer at its least and at its greatest width, as often as any depth repeats it."""
+        """Every layer at its least and at its greatest width and on every side, as often as any depth repeats it."""
         if not isinstance(self.of, SequentialSpace):
             raise InputError(f"{self.of.name} has no scaled supernet: it is no automaton")
         known = list(dict.fromkeys(self.of.layers()))
         squeeze = squeeze_of(known)
-        for factors in self.by.factors:
+        for factors, pixels in zip(self.by.factors, self.by.pixels, strict=True):
             copies = _copies(known, [Scaling(d, rule=self.by.rule) for d in factors])
-            for width in sorted({min(factors), max(factors)}):
-                yield from _Repeated(self.of, Scaling(width=width, rule=self.by.rule), copies, squeeze).layers()
+            for width, side in (*((min(factors), p) for p in pixels), (max(factors), pixels[-1])):
+                scaling = Scaling(1.0, width, side, self.by.rule, self.by.spatial)
+                yield from _Repeated(self.of, scaling, copies, squeeze).layers()
 
 
 def _copies(layers: Sequence[Layer], depths: Sequence[Scaling]) -> dict[str, int]:
@@ -206,6 +207,7 @@ class _Repeated(SequentialSpace):
         scaled: list[Layer] = []
         for layer in layers:
             copies = self.copies[layer.name] if is_block(layer) else 1
-            more, outer = self.scaling.feed(outer or (layer.c_in, layer.side), layer, copies, self.squeeze)
+            outer = outer or (layer.c_in, self.scaling.pixels(layer.side))
+            more, outer = self.scaling.feed(outer, layer, copies, self.squeeze)
             scaled += more
         return scaled, (state, outer)

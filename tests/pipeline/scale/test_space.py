@@ -15,10 +15,16 @@ def test_small_images_take_macro_blocks_and_lists_made_for_them() -> None:
     space, budgets, notes = scaled_space("auto", DATA, 2, None)
     assert isinstance(space, Product)
     assert isinstance(space.base, Macro)
-    assert (space.base.side, space.base.in_channels) == (28, 1)
+    assert (space.base.side, space.base.in_channels) == (19, 1)
     assert len(space.strategies.factors) == len(budgets.targets) == 3
     assert "for images of 28 pixels" in notes[0]
     assert any("x base" in line for line in notes)
+
+
+def test_the_largest_searched_images_are_about_the_datas_own() -> None:
+    space, _, _ = scaled_space("auto", DATA, 3, None)
+    assert isinstance(space, Product)
+    assert space.strategies.pixels[3][0] <= DATA.side <= space.strategies.pixels[3][-1]
 
 
 def test_scalenet_is_filled_in_where_the_text_leaves_it_open() -> None:

@@ -108,7 +108,7 @@ def _side(member: Candidate) -> int:
 def _member(name: str, role: str, base: Blueprint, scaling: Scaling, of: str, arch: Arch | None = None) -> Candidate:
     network = scale(base, scaling)
     total = cost(network)
-    label = f"d={scaling.depth:.4g} w={scaling.width:.4g} r={network.side}px : {of}"
+    label = f"d={scaling.depth:.5g} w={scaling.width:.4g} r={network.side}px : {of}"
     return Candidate(name, role, label, network, total.macs, total.params, arch)
 
 

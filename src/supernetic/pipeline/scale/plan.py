@@ -1,7 +1,7 @@
 """How long each step of a scaling job may take; fixed in steps ever after.
 
-Of the time there is, the super-supernet gets 30 parts, the search 15 and the trainings of finished networks 55: these are
-three for each member of the family, and the evidence.
+Of the time there is, the super-supernet gets 30 parts, the search 15 and the trainings of finished networks 55: there
+are three for each member of the family, and they are the evidence.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ...scaling.lists import growth_of, lists_for
 from ...scaling.macs import blueprints_of
 from ...space import Space
 from ...spaces.scalenet import ScaleNet
-from ..auto import AUTO, SMALL
+from ..auto import AUTO, LEAST_SIDE, SMALL
 from ..spaces import fit_space, said_in
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MACRO = "macro:channels=4,head=160"  # for small images, which scalenet's five strides would leave nothing of
 WIDTH = 0.25  # of Table 1's channels, unless said otherwise
+FINER = 1.5  # times the base's side that the largest searched stage has, about: there it should be the data's own
 LARGE = 112  # sides from which on every resolution scales smoothly
 MORE = 1.3  # times the data's side, at most, that a smoother one is looked for
 BASES = 3
@@ -37,7 +38,8 @@ def scaled_space(
     """The space or its text, its budgets, and notes on what was left open."""
     notes = []
     if text == AUTO:
-        text = MACRO if dataset.side <= SMALL else "scalenet"
+        side = max(LEAST_SIDE, ceil(dataset.side / FINER))
+        text = f"{MACRO},side={side}" if dataset.side <= SMALL else "scalenet"
         notes.append(f"{text}, for images of {dataset.side} pixels; say --space for another")
     if isinstance(catalog.space(text), ScaleNet):
         text, more = _scalenet(text, dataset, stages)
