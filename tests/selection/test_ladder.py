@@ -74,6 +74,7 @@ def test_a_ladder_from_text(data: Dataset) -> None:
     ladder = make_ladder("400,100,200,50,800", 2, data)
     assert (ladder.sizes, ladder.seeds) == ((50, 100, 200, 400, 800), (4, 4, 2, 2, 2))
     assert ladder.middle == 200
+    assert Ladder((100, 200, 400, 800), (1,) * 4).middle == 400
     assert ladder.rungs()[:3] == [(800, 0), (800, 1), (400, 0)]
     assert len(ladder.rungs()) == 14
     assert make_ladder("auto", 1, data).sizes == (250, 500, len(available_rows(data, "test")))

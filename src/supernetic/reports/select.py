@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import RunError
 from ..objective import show_quantity
 from .page import REPORT, fill, flat, write_page
+from .select_sizes import size_curves
 from .study_figures import Plot
 from .study_plots import Series, categories, style_of
 from .words import listed, signed
@@ -59,6 +60,8 @@ def page(record: Record, place: str) -> dict[str, Any]:
         "legend": [(style_of(i), m) for i, m in enumerate(record["models"])],
         "profiles": [_profile(record, metric) for metric in NAMES],
         "models": _models(record),
+        "curves": size_curves(record, {m: f"{n}, {UNITS[m]}" for m, n in NAMES.items()}),
+        "images": [(style_of(i), f"{n:,} images") for i, n in enumerate(record["sizes"])],
         "rankings": list(_rankings(record)),
         "agreement": _agreement(record),
         "contests": [_contest(c) for c in record["contests"]],
@@ -100,13 +103,15 @@ def _plot(series: Sequence[Series], record: Record, label: str) -> str:
 
 def _models(record: Record) -> Table:
     """The largest rung: costs and the three metrics, the best first."""
-    heads = ["model", "MACs", "parameters", *(f"{n}, {UNITS[m]}" for m, n in NAMES.items()), "bits", "learning rate"]
+    heads = ["model", "MACs", "parameters", *(f"{n}, {UNITS[m]}" for m, n in NAMES.items())]
+    heads = [*heads, "calibrated, bits", "cross-entropy, bits", "learning rate"]
     rows = []
     last = {m: {metric: p[metric]["mean"][-1] for metric in NAMES} for m, p in record["profiles"].items()}
     for m in sorted(last, key=lambda m: float(last[m]["calibrated_cross_entropy"])):
         macs, params = record["costs"][m]
         calibrated, plain, error = (float(last[m][metric]) for metric in NAMES)
-        scores = f"{calibrated:.3f}", f"{plain:.3f}", f"{error:.1f}", f"{calibrated / BIT:.3f}"
+        bits = f"{calibrated / BIT:.3f}", f"{plain / BIT:.3f}"
+        scores = f"{calibrated:.3f}", f"{plain:.3f}", f"{error:.1f}", *bits
         rows.append([m, show_quantity(macs), show_quantity(params), *scores, f"{record['rates'][m]:g}"])
     return heads, rows
 

@@ -4,7 +4,7 @@ Paper: "ScaleNet" (paper 003), appendix A, as in its released code: first strate
 then, `rounds` times, an evolutionary search for the base model under these strategies (population 50, 40 generations:
 binary tournaments, two-point crossover, survival of the best) and a grid over each stage's strategies for that base.
 A family's score is the mean of its scaled members' (the base's own does not count), weighted by powers of `ratio`.
-Each round depends on the state before it alone: a Markov chain, which ends early once it stands still.
+Each round depends on the state before it alone: a Markov chain, which ends early once it stands still for some rounds.
 Differences: budget sampling supplies the base models and repairs children that fit no budget, where the paper scores
 them badly; the best base so far is in every population, so that the score does not fall; grids run over distinct
 networks; a mutant changes each gene with the chance of one in all (the paper: polynomial mutation of integers).
@@ -27,6 +27,8 @@ from ..space import Arch, Archs, Space
 from ..spaces.scaled import Scaled
 from .task import Asking, Task, Trial
 from .variation import limits, mutate, settle
+
+STILL = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
 
 Answers = Generator[list[Arch], list[Trial], list[float]]
 Log = Callable[[State], None]
@@ -62,12 +64,14 @@ class MCEA:
         strategies, scores = yield from turn.grids(turn.family.draw(rng, self.bases))
         state = State(0, None, strategies, scores, turn.mean(scores), turn.asked)
         log(state)
+        still = 0
         for number in range(1, self.rounds + 1):
             base = yield from turn.evolve(state)
             strategies, scores = yield from turn.grids([base])
             before, state = state, State(number, base, strategies, scores, turn.mean(scores), turn.asked)
             log(state)
-            if state.same_as(before):
+            still = still + 1 if state.same_as(before) else 0
+            if still == STILL:
                 return
 
 

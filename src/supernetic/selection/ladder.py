@@ -45,8 +45,8 @@ class Ladder:
 
     @property
     def middle(self) -> int:
-        """The size at which learning rates are chosen."""
-        return self.sizes[(len(self.sizes) - 1) // 2]
+        """The size at which learning rates are chosen; of two the larger, as a tenth of a small one says little."""
+        return self.sizes[len(self.sizes) // 2]
 
     def rungs(self) -> list[tuple[int, int]]:
         """All (size, seed), the large ones first, which keeps workers busy to the end."""

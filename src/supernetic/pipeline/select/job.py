@@ -96,7 +96,7 @@ def select(
 
     if limited is not None and not before:
         fitted, notes = fit_ladder(ladder, cost, 60 * limited)
-    plan = planned(dataset, [m.name for m in members], fitted, cost(fitted), notes)
+    plan = planned(dataset, members, fitted, cost(fitted), notes)
     for line in plan.lines():
         tell(line)
     if dry_run:

@@ -12,6 +12,7 @@ import numpy as np
 from ...datasets import Dataset
 from ...errors import SupernetError
 from ...families import Member
+from ...objective import show_quantity
 from ...reports.page import REPORT
 from ...reports.select import RECORD, write_select
 from ...run import Run, jsonable
@@ -36,6 +37,7 @@ class SelectResult(Told):
     page: str | None
     on: str  # the split that scores were taken on
     models: tuple[str, ...]
+    costs: dict[str, tuple[int, int]]  # MACs and parameters
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
     trainings: int
@@ -49,13 +51,17 @@ class SelectResult(Told):
         """A summary for people."""
         sizes, seeds = ", ".join(f"{n:,}" for n in self.sizes), ", ".join(map(str, self.seeds))
         head = [
-            f"{len(self.models)} models on {self.data}: {', '.join(self.models)}",
+            f"{len(self.models)} models on {self.data}: {', '.join(map(self._priced, self.models))}",
             f"{sizes} images with {seeds} seeds, scored on {self.on}: {self.trainings} trainings",
             *(f"note: {n}" for n in self.notes),
         ]
         if self.run is None:
             return [*head, f"this may take {told(self.seconds)}"]
         return [*head, *self._rows(), "", *self.sentences, "", f"it took {told(self.seconds)}; the page is {self.page}"]
+
+    def _priced(self, model: str) -> str:
+        macs, params = map(show_quantity, self.costs[model])
+        return f"{model} ({macs} MACs, {params} parameters)"
 
     def _rows(self) -> list[str]:
         width = max(map(len, self.models))
@@ -71,13 +77,17 @@ class SelectResult(Told):
 
 
 def planned(
-    dataset: Dataset, models: Sequence[str], ladder: Ladder, seconds: float, notes: Sequence[str]
+    dataset: Dataset, members: Sequence[Member], ladder: Ladder, seconds: float, notes: Sequence[str]
 ) -> SelectResult:
     """What would be done."""
     return SelectResult(
-        dataset.name, None, None, ladder.on, tuple(models), ladder.sizes, ladder.seeds, len(models) * sum(ladder.seeds),
-        seconds, tuple(notes), (), None, {},
+        dataset.name, None, None, ladder.on, tuple(m.name for m in members), _costs(members), ladder.sizes,
+        ladder.seeds, len(members) * sum(ladder.seeds), seconds, tuple(notes), (), None, {},
     )  # fmt: skip
+
+
+def _costs(members: Sequence[Member]) -> dict[str, tuple[int, int]]:
+    return {m.name: m.costs() for m in members}
 
 
 def write(
@@ -111,6 +121,7 @@ def write(
         page=str(run.path / REPORT),
         on=ladder.on,
         models=profiles.models,
+        costs=_costs(members),
         sizes=ladder.sizes,
         seeds=ladder.seeds,
         trainings=len(rungs),
@@ -129,7 +140,6 @@ def write(
         "profiles": {m: _profile(profiles, k) for k, m in enumerate(profiles.models)},
         "agreements": [asdict(a) for a in found],
         "contests": [{**asdict(c), "verdict": c.verdict} for c in contest],
-        "costs": {m.name: m.costs() for m in members},
         "rates": rates,
         "stable": {"open": decision.open, "checks_held": sum(c.held for c in decision.checks)},
         "recipe": rungs[0].recipe.settings(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from ...selection.agreement import Agreement
@@ -26,8 +26,8 @@ def trainings_csv(rungs: Sequence[Rung], outcomes: Sequence[Outcome]) -> str:
 
 
 def profiles_csv(profiles: Profiles) -> str:
-    """Means over seeds with standard deviations between them, intervals over seeds and images, and places."""
-    head = ("model", "images", "metric", "seeds", "mean", "sd", "low", "high", "place")
+    """Means over seeds (in bits too, of what has nats), deviations between them, intervals over all, and places."""
+    head = ("model", "images", "metric", "seeds", "mean", "sd", "low", "high", "bits", "place")
     lines = []
     for i, metric in enumerate(METRICS):
         places = profiles.means[i].argsort(axis=0).argsort(axis=0) + 1
@@ -35,7 +35,8 @@ def profiles_csv(profiles: Profiles) -> str:
             for k, size in enumerate(profiles.sizes):
                 low, high = interval(profiles.draws[:, i, m, k])
                 numbers = profiles.means[i, m, k], profiles.deviations[i, m, k], low, high
-                lines.append((model, size, metric, profiles.seeds[k], *map(_number, numbers), places[m, k]))
+                bits = nan if metric == "error" else numbers[0] / BIT
+                lines.append((model, size, metric, profiles.seeds[k], *map(_number, (*numbers, bits)), places[m, k]))
     return _csv(head, lines)
 
 
