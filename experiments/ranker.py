@@ -47,7 +47,7 @@ VOTES = {
 }
 STABILISER, BN, IMAGES = "none", "batch", 500  # of the supernet that votes: chosen on macro
 CHUNK = 250
-SOME = (500, 250)  # random cells and top ones for the votes of large networks
+SOME = (300, 150)  # random cells and top ones for the votes of large networks
 
 
 def table_of(name: str) -> Table:

@@ -32,6 +32,7 @@ FILES = {
     "chain.jsonl": "states of the search",
     "trials.jsonl": "every network that was scored",
 }
+WILD = 1.0  # errors beyond which a curve goes anywhere
 SHOWN = 3  # families of curves in a plot
 
 Record = Mapping[str, Any]
@@ -169,9 +170,14 @@ def _families(scale: Record, stages: int) -> Table:
     rows = []
     for c in scale["curves"]:
         name = c["formula"] + (" (used)" if c["family"] == scale["curve"] else "")
-        left = "-" if c["left_out"] is None else f"{100 * c['left_out']:.1f} %"
-        rows.append([name, left, *(_triple(c["values"][j]) for j in beyond)])
+        rows.append([name, _error(c["left_out"]), *(_triple(c["values"][j]) for j in beyond)])
     return heads, rows
+
+
+def _error(left_out: float | None) -> str:
+    if left_out is None:
+        return "-"
+    return f"{100 * left_out:.1f} %" if left_out < WILD else f"over {100 * WILD:.0f} %"
 
 
 def _ties(scale: Record, stages: int) -> Table:

@@ -6,6 +6,8 @@ from supernetic.costs import cost
 from supernetic.pipeline.scale.members import B0, controls, curves, family
 from supernetic.scaling.family import Candidate, State
 from supernetic.scaling.generalise import fit
+from supernetic.spaces.macro import Macro
+from supernetic.spaces.scaled import Strategies
 from supernetic.spaces.scalenet import ScaleNet
 
 SPACE = ScaleNet(side=64, width=0.5, classes=10, stages=2)
@@ -42,6 +44,21 @@ def test_rivals_cost_the_same() -> None:
         elif name.startswith("compound"):
             assert rival.macs == pytest.approx(macs[rival.against], rel=0.15)  # depth grows by whole blocks
     assert rivals["general-2"].against == "s2"
+
+
+def test_other_spaces_have_a_mobilenet_as_standard() -> None:
+    base = Macro(channels=4, head=160, side=19)
+    space = base * Strategies(((1.0,), (1.04, 1.12)), ((19,), (20, 22)))
+    state = State(1, (1, 0, 2, 1, 0, 1, 2, 0), (Candidate((1, 1, 0, 1), (1.12, 1.12), 0.1),), (1.0,), 1.0, 9)
+    members = family(space, state, curves(space, state, "exponential"), 1)
+    rivals = {c.name: c for c in controls(space, state, members, "exponential")}
+    assert list(rivals) == ["standard-0", "compound-1", "standard-1", "compound-2", "standard-2"]
+    for j, member in enumerate(members):
+        rival = rivals[f"standard-{j}"]
+        assert rival.macs == pytest.approx(member.macs, rel=0.1)  # so narrow that a channel counts
+        assert isinstance(rival.network, Blueprint)
+        assert max(layer.stage for layer in rival.network) == 7
+        assert rival.network.side == member.network.side
 
 
 def test_the_last_stage_by_the_ones_before() -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...blueprint import Blueprint
-from ...comparison.controls import mobilenet
+from ...comparison.controls import mobilenet_v2
 from ...costs.macs import cost
 from ...scaling.compound import at_width, compound
 from ...scaling.family import State, Ties, factors_of
@@ -30,6 +30,7 @@ from ..images.candidates import CHOSEN, Candidate
 
 GENERALISED, COMPOUND, STANDARD = "generalised", "compound", "standard"
 BEST = "best"  # the curves with the least error at a stage left out
+MULTIPLIER = 0.25  # of MobileNetV2; what is left of its width is fitted
 B0 = (
     "MB1_K3_SE | MB6_K3_SE MB6_K3_SE | MB6_K5_SE MB6_K5_SE | MB6_K3_SE MB6_K3_SE MB6_K3_SE | "
     "MB6_K5_SE MB6_K5_SE MB6_K5_SE | MB6_K5_SE MB6_K5_SE MB6_K5_SE MB6_K5_SE | MB6_K3_SE"
@@ -89,7 +90,7 @@ def standard_base(base: Blueprint, space: Scaled) -> tuple[Blueprint, str]:
     """What one would have taken without a search for a base, and its name."""
     if isinstance(space.base, ScaleNetBase):
         return space.base.blueprint(space.base.parse(B0)), "EfficientNet-B0's blocks"
-    return mobilenet(cost(base).macs, base.side, base.classes, base.in_channels), "MobileNetV2's blocks"
+    return mobilenet_v2(MULTIPLIER, base.side, base.classes, base.in_channels, early=True), "MobileNetV2's blocks"
 
 
 def _depth(space: Scaled, state: State, curve: str, stage: int) -> float:
