@@ -45,6 +45,7 @@ SCALE = {
     "curves": [
         {"family": "exponential", "formula": "a^j", "left_out": None, "values": VALUES},
         {"family": "linear", "formula": "1 + a j", "left_out": 0.0321, "values": [[1.1] * 3, [1.2] * 3]},
+        {"family": "stretched", "formula": "exp(a j^b)", "left_out": 4e20, "values": [[1.1] * 3, [1.2] * 3]},
     ],
     "ties": {"middle": VALUES, "smallest": VALUES, "largest": VALUES},
     "evaluations": 123,
@@ -62,6 +63,7 @@ def test_the_page_says_it_all(run: Path) -> None:
     text = write_scale(run).read_text()
     said = (
         "A family of models for toys", "s1 &lt;beats&gt; compound-1", "82.25", "a^j (used)", "3.2 %", "2/3/0", "30.0 %",
+        "over 100 %",
         "1.210, 1.210, 1.210", "1.04..1.16", "Over 9 random networks", "123 networks",
         "the same base, compound scaling",
     )  # fmt: skip
