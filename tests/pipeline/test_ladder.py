@@ -10,7 +10,7 @@ from supernetic.benchmarks import Table, nasbench201
 from supernetic.datasets import load
 from supernetic.errors import InputError, UnknownNameError
 from supernetic.evaluators.ladder import LadderEvaluator
-from supernetic.pipeline.ladder import RATE, LadderScore, is_ladder, laddered, parse_ladder
+from supernetic.pipeline.ladder import RATE, Asked, is_ladder, laddered, parse_ladder
 from supernetic.pipeline.select.trainings import RATES, RECIPE, recipe_for
 from supernetic.spaces.nasbench201 import NASBench201
 
@@ -25,8 +25,8 @@ def table() -> Table:
 def test_settings_are_read_from_text() -> None:
     assert is_ladder("ladder")
     assert not is_ladder("ladders")
-    assert parse_ladder("ladder") == LadderScore(1000, 1, int(RECIPE.length.split()[0]), RATES[1])
-    assert parse_ladder("ladder:size=500,seeds=2,metric=accuracy") == LadderScore(500, 2, metric="accuracy")
+    assert parse_ladder("ladder") == Asked(1000, 1, int(RECIPE.length.split()[0]), RATES[1])
+    assert parse_ladder("ladder:size=500,seeds=2,metric=accuracy") == Asked(500, 2, metric="accuracy")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from .scores import full_names
 from .standalone import StandaloneEvaluator
 
 ON = "valid"
+LADDER = f"{ON}/ladder"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,3 +74,16 @@ class LadderEvaluator:
             )
             for seed in range(self.seed, self.seed + self.seeds)
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class LadderScore:
+    """The calibrated cross-entropy of a ladder under a name of its own, `valid/ladder`, beside scores of a supernet."""
+
+    ladder: LadderEvaluator
+    metrics: tuple[str, ...] = (LADDER,)
+    test: frozenset[str] = frozenset()
+
+    def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
+        """One record per architecture."""
+        return [{LADDER: m[self.ladder.metrics[0]]} for m in self.ladder(archs)]

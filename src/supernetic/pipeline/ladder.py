@@ -25,7 +25,7 @@ CHUNK = 10  # networks of a worker between two reports, where there are several:
 
 
 @dataclass(frozen=True)
-class LadderScore:
+class Asked:
     """What `ladder:KEY=VALUE,...` says: a rung of so many images, trained so often, and the metric of `valid`."""
 
     size: int = 1000
@@ -45,9 +45,9 @@ def is_ladder(name: str) -> bool:
     return name.partition(":")[0] == LADDER
 
 
-def parse_ladder(name: str) -> LadderScore:
+def parse_ladder(name: str) -> Asked:
     """`ladder`, or with settings behind a colon."""
-    found: LadderScore = with_settings(LadderScore(), LADDER, name.partition(":")[2])
+    found: Asked = with_settings(Asked(), LADDER, name.partition(":")[2])
     return found
 
 
@@ -78,7 +78,7 @@ def laddered(
 
 
 def _train(
-    table: Table, score: LadderScore, data: str | Path, seed: int, workers: int, progress: Report | None
+    table: Table, score: Asked, data: str | Path, seed: int, workers: int, progress: Report | None
 ) -> list[Metrics]:
     archs = list(table)
     evaluate = _evaluator(table, score, data, seed, workers)
@@ -91,7 +91,7 @@ def _train(
     return found
 
 
-def _evaluator(table: Table, score: LadderScore, data: str | Path, seed: int, workers: int) -> LadderEvaluator:
+def _evaluator(table: Table, score: Asked, data: str | Path, seed: int, workers: int) -> LadderEvaluator:
     from ..datasets import load
     from ..evaluators.ladder import LadderEvaluator
     from .select.trainings import RECIPE, recipe_for

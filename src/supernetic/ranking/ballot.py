@@ -19,7 +19,7 @@ from ..objective import Metrics
 from .correlation import average_ranks
 
 RANK = "vote/rank"
-FALLING = ("cross_entropy",)  # endings of metrics of which less is better
+FALLING = ("cross_entropy", "valid/ladder")  # endings of metrics of which less is better
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ NAMES = {
     "vote/grad_norm": "gradient norm",
     "valid/accuracy": "validation accuracy",
     "valid/cross_entropy": "validation cross-entropy",
+    "valid/ladder": "calibrated cross-entropy after a training on a subset",
     "test/accuracy": "test accuracy",
     "test/cross_entropy": "test cross-entropy",
 }

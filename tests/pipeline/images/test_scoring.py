@@ -2,17 +2,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from supernetic.datasets import load
+from supernetic.evaluators.ladder import LADDER, LadderEvaluator
 from supernetic.pipeline.images import scoring
 from supernetic.pipeline.images.job import Planned
 from supernetic.pipeline.search import search
-from supernetic.ranking.ballot import RANK, Ballot
+from supernetic.pipeline.select.trainings import RECIPE, recipe_for
+from supernetic.ranking.ballot import RANK, Ballot, quality
 from supernetic.run import read_records
+from supernetic.spaces.macro import Macro
 
 
 def test_few_images_score_many_networks() -> None:
@@ -53,3 +57,17 @@ def test_the_default_follows_from_the_sharing(small: dict[str, Any]) -> None:
 
 def test_other_votes_can_be_asked_for(small: dict[str, Any]) -> None:
     assert objectives(small, objectives=["max naswot", "min macs"]) == ("max vote/naswot", "min cost/macs")
+
+
+def test_trainings_on_a_subset_can_be_asked_for(small: dict[str, Any]) -> None:
+    assert objectives(small, objectives=["min ladder", "min macs"]) == (f"min {scoring.LADDER}", "min cost/macs")
+
+
+def test_a_training_on_a_subset_is_a_score_beside_the_supernets() -> None:
+    space, data = Macro(channels=2, side=8, classes=10, in_channels=1, head=8), load(limit=100, side=8)
+    job: Any = SimpleNamespace(space=space, dataset=data, seed=2)
+    size = len(data.splits["train"]) + len(data.splits["calibrate"])
+    alone = LadderEvaluator(space, data, recipe_for(RECIPE, size), size, seed=2)
+    found = scoring._ladder(job)([(0,) * 8])
+    assert found == [{scoring.LADDER: alone([(0,) * 8])[0]["valid/calibrated_cross_entropy"]}]
+    assert (scoring.LADDER, quality(LADDER, found[0])) == (LADDER, -found[0][LADDER])

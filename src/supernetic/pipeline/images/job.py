@@ -32,11 +32,11 @@ from ..train import TrainJob, Watch, hardware_of, prepare_training
 from . import steps
 from .found import Found, read_found
 from .request import Request
-from .scoring import ACCURACY, MILLISECONDS, SCORE, evaluator
+from .scoring import ACCURACY, LADDER, MILLISECONDS, SCORE, evaluator
 
 RESULT = "result.json"
 VOTED = ("choice", "cell")  # ways of sharing weights for which the vote was chosen; others go by cross-entropy
-METRICS = [*COSTS, *(f"valid/{s}" for s in SCORES), RANK, *map(full_name, VOTERS), MILLISECONDS]
+METRICS = [*COSTS, *(f"valid/{s}" for s in SCORES), LADDER, RANK, *map(full_name, VOTERS), MILLISECONDS]
 MEASURED = 24  # architectures that are drawn to see how fast everything is
 RENEW = 15.0  # seconds between two renewals of the report within a step
 LATENCY = {"engine": "onnx", "threads": 1}  # how milliseconds are measured

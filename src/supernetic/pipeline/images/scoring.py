@@ -1,7 +1,8 @@
 """How a search on images scores architectures: what the supernet says of them, and what voters do.
 
 Where weights are shared by choice, the score is the vote of `VOTERS` (docs/ranking.md says why these); where they are
-shared elastically, it is the supernet's cross-entropy.
+shared elastically, it is the supernet's cross-entropy. On request, `min ladder`, every architecture is trained on a
+small subset instead (docs/select.md).
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
 VOTERS = (SCORE, "vote/naswot", "vote/jacov", "vote/grad_norm", "vote/layers")
 COSTS = ("cost/macs", "cost/params")
 MILLISECONDS = "latency/ms"
+LADDER = "valid/ladder"
 LATENCY, BALLOT = "latency.jsonl", "ballot.json"
 IMAGES = 2000  # of the validation split, at most, that architectures are scored on
 REFERENCES = 100  # networks among which a vote gives others their place
 PROBES = 64  # training images that training-free voters see
+RUNG = 1000  # images of a training on a subset, at most
 SCORING, REFERRING = 12, 13  # streams of random numbers
 
 
@@ -51,7 +54,7 @@ def evaluator(job: Job, supernet: Supernet, table: LatencyTable | None = None) -
 
     wanted = _wanted(job)
     costs = dict.fromkeys([*COSTS, *(n for n in wanted if n.startswith("cost/"))])
-    scores = dict.fromkeys([SCORE, ACCURACY, *(n for n in wanted if n.startswith("valid/"))])
+    scores = dict.fromkeys([SCORE, ACCURACY, *(n for n in wanted if n.startswith("valid/") and n != LADDER)])
     votes = tuple(n for n in wanted if n.startswith(PREFIX) and n != RANK)
     images = scoring_images(job.dataset, job.seed)
     parts: list[Evaluator] = [
@@ -62,11 +65,22 @@ def evaluator(job: Job, supernet: Supernet, table: LatencyTable | None = None) -
         from ...evaluators.votes import VoteEvaluator
 
         parts.append(VoteEvaluator(job.space, job.dataset, votes, images=PROBES, seed=job.seed))
+    if LADDER in wanted:
+        parts.append(_ladder(job))
     if table is not None:
         from ...evaluators.latency import LatencyEvaluator
 
         parts.append(LatencyEvaluator(job.space, table))
     return Together(tuple(parts))
+
+
+def _ladder(job: Job) -> Evaluator:
+    from ...evaluators.ladder import ON, LadderEvaluator, LadderScore
+    from ...selection.ladder import available_rows
+    from ..select.trainings import RECIPE, recipe_for
+
+    size = min(RUNG, len(available_rows(job.dataset, ON)))
+    return LadderScore(LadderEvaluator(job.space, job.dataset, recipe_for(RECIPE, size), size, seed=job.seed))
 
 
 def _wanted(job: Job) -> list[str]:
