@@ -195,9 +195,9 @@ def compared(job: Job, run: Run, tell: Tell, progress: Callable[[str, int, int],
         zip([c.name for c in scored], scorer(job, run, supernet)([_arch(c) for c in scored]), strict=True)
     )
     derived = _derived(job, supernet, entries)
-    trained = _trained(job, run, entries, derived, progress) if job.trains else {}
+    trained = trained_networks(job, run, entries, derived, progress) if job.trains else {}
     both = [Compared(c, scores.get(c.name), trained.get(c.name), *derived.get(c.name, (None, None))) for c in entries]
-    run.write(NETWORKS, json.dumps([_record(job, c) for c in both], indent=1) + "\n")
+    run.write(NETWORKS, json.dumps([record_of(job, c) for c in both], indent=1) + "\n")
     return both
 
 
@@ -216,13 +216,14 @@ def _derived(
     return {c.name: derive(supernet, _arch(c), job.dataset, seed=job.seed) for c in wanted}
 
 
-def _trained(
+def trained_networks(
     job: Job,
     run: Run,
     entries: Sequence[Candidate],
     derived: Mapping[str, tuple[Network, FoldReport | None]],
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Trained]:
+    """By name, all trained alike; what was trained already is only read."""
     from ...comparison.trainings import Training, keep_weights, train_all
 
     directory = run.path / "networks"
@@ -237,7 +238,8 @@ def _trained(
     return dict(zip([c.name for c in entries], done, strict=True))
 
 
-def _record(job: Job, c: Compared) -> dict[str, Any]:
+def record_of(job: Job, c: Compared) -> dict[str, Any]:
+    """A line of `networks.json`."""
     candidate = c.candidate
     record: dict[str, Any] = {
         "name": candidate.name,

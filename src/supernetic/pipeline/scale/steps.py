@@ -28,9 +28,9 @@ from ...searchers import Task, Trial, drive
 from ...searchers.mcea import MCEA, chain_of
 from ...space import Arch
 from ...spaces.scaled import Scaled
-from ..images.candidates import CHOSEN, Candidate
+from ..images.candidates import Candidate
 from ..images.scoring import ACCURACY, COSTS, SCORE, scoring_images
-from ..images.steps import CHUNK, NETWORKS, Compared, Job, supernet_of
+from ..images.steps import CHUNK, NETWORKS, Compared, Job, record_of, supernet_of, trained_networks
 from .members import controls, curves, family
 
 if TYPE_CHECKING:
@@ -176,41 +176,11 @@ def entries(scaled: ScaleJob, run: Run) -> list[Candidate]:
 
 def compared(scaled: ScaleJob, run: Run, progress: Callable[[str, int, int], None] | None) -> list[Compared]:
     """Train the family and its controls alike; what was trained already is only read."""
-    from ...comparison.trainings import Training, train_all
-
     job, wanted = scaled.job, entries(scaled, run)
     known = [c for c in wanted if c.arch is not None]
-    evaluate = scorer(job, supernet_of(job, run))
-    scores: dict[str, Metrics] = dict(
-        zip([c.name for c in known], evaluate([c.arch for c in known if c.arch is not None]), strict=True)
-    )
-    trainings = [
-        Training(c.network, job.recipe, job.seed, job.settings["load"], None, job.dataset.fingerprint) for c in wanted
-    ]
-    watch = (lambda i, done, steps: progress(wanted[i].name, done, steps)) if progress else None
-    done = train_all(trainings, run.path / "networks", workers=job.workers, progress=watch)
-    both = [Compared(c, scores.get(c.name), t) for c, t in zip(wanted, done, strict=True)]
-    run.write(NETWORKS, json.dumps([_record(c) for c in both], indent=1) + "\n")
+    found = scorer(job, supernet_of(job, run))([c.arch for c in known if c.arch is not None])
+    scores: dict[str, Metrics] = dict(zip([c.name for c in known], found, strict=True))
+    trained = trained_networks(job, run, wanted, {}, progress)
+    both = [Compared(c, scores.get(c.name), trained[c.name]) for c in wanted]
+    run.write(NETWORKS, json.dumps([record_of(job, c) for c in both], indent=1) + "\n")
     return both
-
-
-def _record(c: Compared) -> dict[str, Any]:
-    made, trained = c.candidate, c.trained
-    assert trained is not None
-    record: dict[str, Any] = {
-        "name": made.name,
-        "role": made.role,
-        "against": made.against,
-        "label": made.label,
-        "arch": None if made.arch is None else list(made.arch),
-        "macs": made.macs,
-        "params": made.params,
-        "key": trained.key,
-        "score": None if c.score is None else {k: jsonable(v) for k, v in c.score.items()},
-        "trained": {k: jsonable(v) for k, v in trained.metrics.items()},
-    }
-    if trained.reason:
-        record["failed"] = trained.reason
-    if made.role == CHOSEN:
-        record["weights"] = "trained"
-    return record
