@@ -73,7 +73,7 @@ def page(path: Path, networks: Sequence[Record], scale: Record, trust: Record) -
         "chain": _chain_plot(chain),
         "states": _states(chain),
         "sampling": _sampling(scale),
-        "order": scale["order"],
+        "order": _order(scale["order"]),
         "costs": _costs(path, networks),
         "recipe": list(flat(settings["retrain_recipe"])),
         "plan": list(flat(settings["plan"])),
@@ -217,6 +217,13 @@ def _sampling(scale: Record) -> Table:
     targets = scale["budgets"]["targets"]
     rows = [[names[way], *(f"{100 * m:.1f} %" for m in masses)] for way, masses in scale["sampling"].items()]
     return ["drawn", *(f"near {show_quantity(t)}" for t in targets)], rows
+
+
+def _order(order: Record | None) -> dict[str, str] | None:
+    if order is None:
+        return None
+    shown = {k: "undefined" if order[k] is None else f"{order[k]:.2f}" for k in ("pearson", "spearman", "kendall")}
+    return {"n": str(order["n"]), **shown}
 
 
 def _costs(path: Path, networks: Sequence[Record]) -> Table:
