@@ -4,7 +4,7 @@
     python experiments/scaling.py lists         appendix E: our lists beside Table 2
     python experiments/scaling.py curves        which curves give stages 4 and 5 of Table 3
     python experiments/scaling.py chains        many short rounds of the search against few long ones, on a landscape
-    python experiments/scaling.py order         appendix B: do scores rise with MACs? (9 trainings, resumable)
+    python experiments/scaling.py order         appendix B: do scores rise with MACs? (6 trainings, resumable)
     python experiments/scaling.py family RUN    a run of `supernetic scale` against compound scaling
 
 Each writes its `scaling_*.toml`. Runs go to `runs/scaling/`.
@@ -43,16 +43,15 @@ from supernetic.spaces.macro import Macro
 from supernetic.spaces.scaled import GENES, Scaled
 from supernetic.spaces.scalenet import FACTORS, PIXELS, ScaleNet, ScaleNetBase
 from supernetic.spaces.scarlet import ScarletS1
-from supernets import data, few_images
+from supernets import few_images
 
 RUNS = Path("runs/scaling")
 PATHS = {"size": 750_000, "uniform": 750_000, "plain": 20_000}  # without stages there is no table of costs
 SAMPLERS: dict[str, Any] = {
     "hierarchical, stages evenly": {"name": "hierarchical", "prior": "uniform"},
-    "hierarchical, stages by size": {"name": "hierarchical", "prior": "size"},
     "uniform": "uniform",
 }
-SEEDS, STEPS, DRAWN, IMAGES = (0, 1, 2), 600, 400, 500
+SEEDS, STEPS, DRAWN, IMAGES = (0, 1, 2), 600, 150, 250
 CHAINS = {"N=8, T=20": (8, 20), "N=40, T=8": (40, 8)}  # generations and rounds
 SPREAD = "mean and standard deviation over seeds"
 
@@ -193,7 +192,7 @@ def of_chains() -> None:
 
 
 def of_order() -> None:
-    """Super-supernets by three ways of sampling, seen by the same random networks."""
+    """Super-supernets by two ways of sampling, seen by the same random networks."""
     torch.set_num_threads(1)
     start, base = begun(), Macro(channels=4, side=16, head=160)
     space = base * lists_for(base, budgets_for(base)).strategies
@@ -207,8 +206,9 @@ def of_order() -> None:
         for name, sampler in SAMPLERS.items():
             out = RUNS / f"order-{name.replace(', ', '-').replace(' ', '-')}-{seed}"
             supernetic.train(space, source, sampler=sampler, steps=STEPS, seed=seed, threads=1, out=out)
-            supernet, _ = load_supernet(out)
-            evaluate = SupernetEvaluator(supernet.eval(), few_images(data(), IMAGES), ("accuracy",), bn="batch")
+            supernet, images = load_supernet(out)
+            few = few_images(images, IMAGES)
+            evaluate = SupernetEvaluator(supernet.eval(), few, ("valid/accuracy",), bn="batch")
             scores = [m["valid/accuracy"] for m in evaluate(archs)]
             pairs = count_pairs(scores, macs)
             found[name].append(
@@ -234,7 +234,7 @@ def of_order() -> None:
         interval=[round(low, 3), round(high, 3)],
         spread=SPREAD + "; the interval is of the difference in Spearman, paired by seed",
         seeds=list(SEEDS),
-        scale=f"CIFAR-10 at 16 x 16, macro's blocks with a stem of 4, three stages, {STEPS} steps, {DRAWN} paths (the "
+        scale=f"CIFAR-10, macro's blocks for 16 x 16 with a stem of 4, three stages, {STEPS} steps, {DRAWN} paths (the "
         f"paper 6,000) on {IMAGES} images",
         cpu_minutes=round(begun() - start, 1),
     ).write()
