@@ -14,37 +14,38 @@ from .spread import Spread
 
 def measures_csv(rows: Iterable[tuple[str, int | str, Mapping[str, float]]]) -> str:
     """variant, seed, metric, value: one line per number; what all seeds give together has `all` for a seed."""
-    lines = ((variant, seed, metric, _number(v)) for variant, seed, values in rows for metric, v in values.items())
-    return _csv(("variant", "seed", "metric", "value"), lines)
+    lines = ((variant, seed, metric, number(v)) for variant, seed, values in rows for metric, v in values.items())
+    return csv_text(("variant", "seed", "metric", "value"), lines)
 
 
 def summary_csv(summary: Mapping[str, Mapping[str, Spread]]) -> str:
     """variant, metric, seeds, mean, sd, low, high."""
     lines = (
-        (variant, metric, s.n, *map(_number, (s.mean, s.sd, s.low, s.high)))
+        (variant, metric, s.n, *map(number, (s.mean, s.sd, s.low, s.high)))
         for variant, metrics in summary.items()
         for metric, s in metrics.items()
     )
-    return _csv(("variant", "metric", "seeds", "mean", "sd", "low", "high"), lines)
+    return csv_text(("variant", "metric", "seeds", "mean", "sd", "low", "high"), lines)
 
 
 def claims_csv(verdicts: Sequence[Verdict]) -> str:
     """One line per claim."""
     head = ("claim", "verdict", "metric", "variant", "relation", "other", "difference", "low", "high", "seeds")
     lines = (
-        (c.text, v.verdict, c.metric, c.variant, c.relation, c.other, *map(_number, (v.value, v.low, v.high)), v.n)
+        (c.text, v.verdict, c.metric, c.variant, c.relation, c.other, *map(number, (v.value, v.low, v.high)), v.n)
         for v in verdicts
         for c in [v.claim]
     )
-    return _csv(head, lines)
+    return csv_text(head, lines)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Six digits; nothing for what is undefined."""
     return f"{value:.6g}" if isfinite(value) else ""
 
 
-def _csv(head: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+def csv_text(head: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+    """A table as text, one line below its heading for each row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from math import isfinite, nan
-from typing import Any
+from collections.abc import Sequence
+from math import nan
 
 from ...selection.agreement import Agreement
 from ...selection.decision import BIT, Length
 from ...selection.profiles import Profiles, interval
 from ...selection.scores import METRICS
+from ...studies.tables import csv_text, number
 from .trainings import Outcome, Rung
 
 
@@ -20,9 +18,9 @@ def trainings_csv(rungs: Sequence[Rung], outcomes: Sequence[Outcome]) -> str:
     head = ("model", "images", "seed", "learning_rate", "temperature", *METRICS, "reason")
     lines = []
     for r, o in zip(rungs, outcomes, strict=True):
-        numbers = map(_number, (o.temperature, *(o.metrics[m] for m in METRICS)))
+        numbers = map(number, (o.temperature, *(o.metrics[m] for m in METRICS)))
         lines.append((r.member.name, r.size, r.seed, f"{r.recipe.lr:g}", *numbers, o.reason))
-    return _csv(head, lines)
+    return csv_text(head, lines)
 
 
 def profiles_csv(profiles: Profiles) -> str:
@@ -36,18 +34,18 @@ def profiles_csv(profiles: Profiles) -> str:
                 low, high = interval(profiles.draws[:, i, m, k])
                 numbers = profiles.means[i, m, k], profiles.deviations[i, m, k], low, high
                 bits = nan if metric == "error" else numbers[0] / BIT
-                lines.append((model, size, metric, profiles.seeds[k], *map(_number, (*numbers, bits)), places[m, k]))
-    return _csv(head, lines)
+                lines.append((model, size, metric, profiles.seeds[k], *map(number, (*numbers, bits)), places[m, k]))
+    return csv_text(head, lines)
 
 
 def agreement_csv(found: Sequence[Agreement]) -> str:
     """Rankings at each size against the last."""
     head = ("metric", "target", "images", "tau", "low", "high", "same_best", "sure")
     lines = (
-        (a.metric, a.target, a.size, *map(_number, (a.tau, a.low, a.high)), str(a.top).lower(), _number(a.sure))
+        (a.metric, a.target, a.size, *map(number, (a.tau, a.low, a.high)), str(a.top).lower(), number(a.sure))
         for a in found
     )
-    return _csv(head, lines)
+    return csv_text(head, lines)
 
 
 def mdl_csv(lengths: Sequence[Length]) -> str:
@@ -57,20 +55,8 @@ def mdl_csv(lengths: Sequence[Length]) -> str:
         (
             x.model,
             x.labels,
-            *map(_number, (x.total, x.low, x.high, x.total / BIT, x.total / x.labels, x.total / x.labels / BIT)),
+            *map(number, (x.total, x.low, x.high, x.total / BIT, x.total / x.labels, x.total / x.labels / BIT)),
         )
         for x in lengths
     )
-    return _csv(head, lines)
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}" if isfinite(value) else ""
-
-
-def _csv(head: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(lines)
-    return text.getvalue()
+    return csv_text(head, lines)
