@@ -11,7 +11,7 @@ from threading import Timer
 import pytest
 
 from supernetic.errors import RunError
-from supernetic.run import SETTINGS, TRIALS, jsonable, open_run, read_records, read_settings, same_settings
+from supernetic.run import SETTINGS, TIMINGS, TRIALS, jsonable, open_run, read_records, read_settings, same_settings
 
 WANTED = {"seed": 0, "searcher": {"name": "random", "batch": 3}, "objectives": ("max a", "min b"), "limit": None}
 
@@ -143,3 +143,14 @@ def test_non_finite_numbers_are_null(tmp_path: Path) -> None:
     with open_run(tmp_path, WANTED) as run, pytest.raises(ValueError):
         run.append(TRIALS, [{"n": float("nan")}])  # a record that JSON cannot hold is our mistake, not the user's
     assert not (tmp_path / TRIALS).exists() or not (tmp_path / TRIALS).read_bytes()
+
+
+def test_a_task_that_fails_is_not_timed(tmp_path: Path) -> None:
+    with open_run(tmp_path / "run", {}) as run:
+        with run.timed("short"):
+            pass
+        with pytest.raises(ValueError, match="no"), run.timed("failed"):
+            raise ValueError("no")
+        (record,) = run.read(TIMINGS)
+    assert record["task"] == "short"
+    assert record["seconds"] >= 0

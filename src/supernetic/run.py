@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, perf_counter, sleep
 from typing import Any, Self
 
 import numpy as np
@@ -60,6 +60,13 @@ class Run:
         text = "".join(json.dumps(r, allow_nan=False, separators=(",", ":")) + "\n" for r in records)
         with _errors(self.path), open(self.path / name, "ab") as file:
             file.write(text.encode())
+
+    @contextmanager
+    def timed(self, task: str) -> Iterator[None]:
+        """Record how long a task took, unless it fails."""
+        begin = perf_counter()
+        yield
+        self.append(TIMINGS, [{"task": task, "seconds": round(perf_counter() - begin, 1)}])
 
     def write(self, name: str, text: str) -> None:
         """Put a whole file in place at once."""

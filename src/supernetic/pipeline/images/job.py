@@ -150,9 +150,8 @@ def _run(
 
 @contextmanager
 def _timed(run: Run, task: str, page: _Page) -> Iterator[None]:
-    begin = perf_counter()
-    yield
-    run.append(TIMINGS, [{"task": task, "seconds": round(perf_counter() - begin, 1)}])
+    with run.timed(task):
+        yield
     page.renew(now=True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -124,26 +124,19 @@ def _run(
 
     torch.set_num_threads(int(made.job.settings["threads"]))
     run.append(TIMINGS, [{"task": "plan", "seconds": round(spent, 1)}])
-    with _timed(run, "train"):
+    with run.timed("train"):
         shared.train(made.job, run, watch)
-    with _timed(run, "search"):
+    with run.timed("search"):
         steps.search(made, run, say)
-    with _timed(run, "compare"):
+    with run.timed("compare"):
         entries = steps.compared(made, run, progress)
-    with _timed(run, "test"):
+    with run.timed("test"):
         shared.test(made.job, run, entries)
-    with _timed(run, "export"):
+    with run.timed("export"):
         shared.export(made.job, run, entries, say)
     shared.require_finished(run)
     with suppress(RunError):  # a page must not end a job
         write_scale(run.path)
-
-
-@contextmanager
-def _timed(run: Run, task: str) -> Iterator[None]:
-    begin = perf_counter()
-    yield
-    run.append(TIMINGS, [{"task": task, "seconds": round(perf_counter() - begin, 1)}])
 
 
 # --- what is settled before the run -----------------------------------------------------------------------------------
