@@ -27,7 +27,7 @@ import supernetic
 from supernetic.costs import costs_of
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.objective import Metrics, Objective
-from supernetic.pipeline.train import load_supernet
+from supernetic.pipeline.trained import load_supernet
 from supernetic.ranking.correlation import count_pairs, pearson, spearman
 from supernetic.run import TIMINGS, read_records, read_settings
 from supernetic.samplers.hierarchical import Hierarchical

@@ -12,7 +12,8 @@ from supernetic.errors import ArchError, InputError, RunError, SupernetError, Un
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.exporters.model import load_model, read_card
 from supernetic.pipeline.derive import derive
-from supernetic.pipeline.train import load_supernet, train
+from supernetic.pipeline.train import train
+from supernetic.pipeline.trained import load_supernet
 from supernetic.run import open_run, read_settings
 from supernetic.training.checkpoint import read
 from supernetic.training.recipe import Recipe

@@ -18,7 +18,7 @@ from supernetic.exporters import onnx
 from supernetic.exporters.model import load_model, read_card
 from supernetic.nn.network import build
 from supernetic.pipeline.export import export, export_network, export_run, read_networks
-from supernetic.pipeline.train import load_supernet
+from supernetic.pipeline.trained import load_supernet
 from supernetic.run import open_run, read_settings
 from supernetic.training.checkpoint import write
 

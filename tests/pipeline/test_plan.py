@@ -27,7 +27,7 @@ from supernetic.pipeline.plan import (
     measure,
     paced,
 )  # fmt: skip
-from supernetic.pipeline.train import DEFAULT
+from supernetic.pipeline.train_job import DEFAULT
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.searchers.nsga2 import NSGA2
 from supernetic.spaces.macro import Macro

@@ -11,7 +11,8 @@ from supernetic.errors import InputError, RunError
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.pipeline import score as module
 from supernetic.pipeline.score import SCORES, is_run, score, translated
-from supernetic.pipeline.train import load_supernet, train
+from supernetic.pipeline.train import train
+from supernetic.pipeline.trained import load_supernet
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201

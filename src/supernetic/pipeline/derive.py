@@ -15,7 +15,8 @@ from ..run import open_run, read_settings
 from ..space import Arch, Space
 from .export import MODELS, NETWORKS, card_of
 from .told import Told
-from .train import DEFAULT, load_supernet
+from .train_job import DEFAULT
+from .trained import load_supernet
 
 if TYPE_CHECKING:
     from ..comparison.trainings import Trained

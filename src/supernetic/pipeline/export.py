@@ -211,7 +211,7 @@ def _derived(run: Path, records: Sequence[Mapping[str, Any]]) -> dict[str, Netwo
     import torch
 
     from ..derivation.derive import derive
-    from .train import load_supernet
+    from .trained import load_supernet
 
     settings = read_settings(run)
     torch.set_num_threads(settings["threads"])

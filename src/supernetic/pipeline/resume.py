@@ -11,7 +11,7 @@ from ..run import SETTINGS, read_settings
 from .asked import recall
 
 if TYPE_CHECKING:
-    from .train import Watch
+    from .train_job import Watch
 
 
 def resume(

@@ -50,7 +50,7 @@ def score(
 
     from ..evaluators.supernet import SupernetEvaluator, shared_cells
     from .spaces import space_of
-    from .train import load_supernet
+    from .trained import load_supernet
 
     settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
     wanted = translated(archs, space, shared_cells(space_of(Path(run), settings)), str(run))

@@ -11,7 +11,7 @@ from .tabular import search_table
 
 if TYPE_CHECKING:
     from ..benchmarks import Table
-    from .train import Watch
+    from .train_job import Watch
 
 
 def search(

@@ -10,7 +10,7 @@ from supernetic import catalog
 from supernetic.errors import InputError
 from supernetic.pipeline.study.measure import MEASURED
 from supernetic.pipeline.study.similarity import Similarity
-from supernetic.pipeline.train import load_supernet
+from supernetic.pipeline.trained import load_supernet
 from supernetic.space import Space
 
 

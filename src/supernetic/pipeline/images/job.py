@@ -28,7 +28,7 @@ from ..front import Asked, Generation, adjusted, engine_record, settle
 from ..place import place, place_of
 from ..plan import RETRAIN, Plan, make_plan, measure, paced
 from ..told import Told
-from ..train import TrainJob, Watch, hardware_of, prepare_training
+from ..train_job import TrainJob, Watch, hardware_of, prepare_training
 from . import steps
 from .found import Found, read_found
 from .request import Request

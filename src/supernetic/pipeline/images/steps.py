@@ -31,7 +31,8 @@ from ...run import Run, jsonable
 from ...searchers import Searcher, Task, Trial, drive
 from ...space import Arch, Space
 from ..front import Generation, Yardstick, reporter, result_of
-from ..train import WEIGHTS, TrainJob, Watch
+from ..train_job import TrainJob, Watch
+from ..trained import WEIGHTS
 from .candidates import CHOSEN, Candidate, candidates
 from .scoring import ACCURACY, MILLISECONDS, SCORE, latency_table, scorer
 

@@ -31,7 +31,7 @@ from ..images import steps as shared
 from ..images.scoring import SCORE
 from ..place import place, place_of
 from ..plan import RETRAIN, measure, paced
-from ..train import TrainJob, Watch, hardware_of, prepare_training
+from ..train_job import TrainJob, Watch, hardware_of, prepare_training
 from . import steps
 from .members import BEST
 from .outcome import Family, Planned, read_family

@@ -13,7 +13,7 @@ import numpy as np
 from ...ranking.robustness import subnets
 from ...run import read_records
 from ...space import Space
-from ..train import TASK
+from ..trained import TASK
 from .measure import Measured, Report, trained_space
 from .scored import Scored
 

@@ -72,7 +72,7 @@ class Similarity(Measure):
 
         from ...datasets.batches import Batches
         from ...derivation.features import choice_features, similarity
-        from ..train import load_supernet
+        from ..trained import load_supernet
 
         torch.set_num_threads(1)
         supernet, dataset = load_supernet(run)

@@ -22,7 +22,9 @@ from ...samplers.named import settings_of
 from ...space import Space
 from ...studies.file import Study, Variant
 from ..spaces import stabilised
-from ..train import DEFAULT, RESULT, SAMPLERS, WEIGHTS, hardware_of, prepare_training, train
+from ..train import train
+from ..train_job import DEFAULT, SAMPLERS, hardware_of, prepare_training
+from ..trained import RESULT, WEIGHTS
 from .measure import Measure, Measured, Report
 
 if TYPE_CHECKING:
