@@ -13,7 +13,7 @@ from ..catalog import with_settings
 from ..errors import InputError, UnknownNameError
 from ..objective import Metrics
 from .score import Report
-from .votes import missing_last
+from .votes import in_chunks, missing_last
 
 if TYPE_CHECKING:
     from ..evaluators.ladder import LadderEvaluator
@@ -80,15 +80,8 @@ def laddered(
 def _train(
     table: Table, score: Asked, data: str | Path, seed: int, workers: int, progress: Report | None
 ) -> list[Metrics]:
-    archs = list(table)
     evaluate = _evaluator(table, score, data, seed, workers)
-    chunk = 1 if workers == 1 else CHUNK * workers
-    found: list[Metrics] = []
-    for start in range(0, len(archs), chunk):
-        found += evaluate(archs[start : start + chunk])
-        if progress:
-            progress(len(found), len(archs))
-    return found
+    return in_chunks(evaluate, list(table), 1 if workers == 1 else CHUNK * workers, progress)
 
 
 def _evaluator(table: Table, score: Asked, data: str | Path, seed: int, workers: int) -> LadderEvaluator:

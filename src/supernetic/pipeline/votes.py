@@ -10,7 +10,9 @@ import numpy as np
 
 from ..benchmarks import Column, Table
 from ..benchmarks.table import Floats, Ints
+from ..evaluators.evaluator import Evaluator
 from ..objective import Metrics
+from ..space import Arch
 from ..voters import VOTERS, full_name
 from .score import Report
 
@@ -49,6 +51,16 @@ def missing_last(n: int, rows: Ints, found: Sequence[float], name: str) -> tuple
     return values, [f"{len(missing)} of {len(rows)} networks get no number from {name} and are ranked last"]
 
 
+def in_chunks(evaluate: Evaluator, archs: Sequence[Arch], size: int, progress: Report | None) -> list[Metrics]:
+    """All answers of an evaluator that is asked for a few networks at a time, so that progress can be told."""
+    found: list[Metrics] = []
+    for start in range(0, len(archs), size):
+        found += evaluate(archs[start : start + size])
+        if progress:
+            progress(len(found), len(archs))
+    return found
+
+
 def _ask(table: Table, names: tuple[str, ...], data: str | Path, seed: int, progress: Report | None) -> list[Metrics]:
     from ..datasets import load
     from ..evaluators.votes import VoteEvaluator
@@ -57,9 +69,4 @@ def _ask(table: Table, names: tuple[str, ...], data: str | Path, seed: int, prog
     first = table.space.blueprint(archs[0])
     dataset = load(data, side=first.side, gray=first.in_channels == 1, seed=seed)
     evaluate = VoteEvaluator(table.space, dataset, names, seed=seed)
-    found: list[Metrics] = []
-    for start in range(0, len(archs), CHUNK):
-        found += evaluate(archs[start : start + CHUNK])
-        if progress:
-            progress(len(found), len(archs))
-    return found
+    return in_chunks(evaluate, archs, CHUNK, progress)
