@@ -8,14 +8,12 @@ Votes are added as columns: `Features(space, extra={"vote/NAME": lambda archs: .
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from time import process_time
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from record import Record
+from record import Record, write_all
 from search import evaluations_to, labels, summary
 
 from supernetic.benchmarks import Table, macro, nasbench201
@@ -178,11 +176,7 @@ def main() -> None:
         "thompson_macro": thompson_on_macro,
         "thompson_nb201": thompson_on_nb201,
     }
-    for name in sys.argv[1:] or jobs:
-        start = process_time()
-        record = jobs[name]()
-        record.cpu_minutes = round((process_time() - start) / 60, 2)
-        record.write()
+    write_all(jobs)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,15 @@ as oracles: these are studies of the searchers. "Recomputed" numbers are counts 
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from time import process_time
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from record import Record
+from record import Record, write_all
 
 from supernetic import pareto
 from supernetic.benchmarks import Table, macro, nasbench201
@@ -362,11 +360,7 @@ def main() -> None:
     """All of them, or those named."""
     jobs: dict[str, Callable[[], Record]] = {f"nb201_best_{data}": partial(best_cell, data) for data in CELLS}
     jobs |= {"macro_best": best_of_macro, "nb201_front": nb201_front, "macro_front": macro_front, "acc_min": acc_min}
-    for name in sys.argv[1:] or jobs:
-        start = process_time()
-        record = jobs[name]()
-        record.cpu_minutes = round((process_time() - start) / 60, 2)
-        record.write()
+    write_all(jobs)
 
 
 if __name__ == "__main__":
