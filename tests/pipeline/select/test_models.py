@@ -43,6 +43,7 @@ def test_sweeps_become_models_for_the_data(data: Dataset) -> None:
     [
         ("logistic", "two models or more, got logistic"),
         ("mlp,logistic,mlp", "the model mlp is named twice"),
+        ("mlp,logistic,mlp:depth=3", "mlp and mlp:depth=3 are the same model"),
         ("mlp,logstic", "did you mean 'logistic'"),
         ([], "got none"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 from ...datasets import Dataset
@@ -21,8 +22,11 @@ def read_models(asked: str | Sequence[str] | None, dataset: Dataset, size: str =
     names = DEFAULT if said is None else names_of(said)
     shape = len(dataset.classes), dataset.channels, dataset.side
     found = [m for name in names for m in members(name, *shape, size)]
-    if twice := [m.name for i, m in enumerate(found) if m.name in {o.name for o in found[:i]}]:
-        raise InputError(f"the model {twice[0]} is named twice")
+    for first, second in combinations(found, 2):
+        if first.name == second.name:
+            raise InputError(f"the model {first.name} is named twice")
+        if first.fingerprint == second.fingerprint:
+            raise InputError(f"{first.name} and {second.name} are the same model")
     if len(found) < 2:
         raise InputError(f"a choice needs two models or more, got {', '.join(m.name for m in found) or 'none'}")
     return found
