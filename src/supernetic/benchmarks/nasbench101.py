@@ -23,7 +23,8 @@ import numpy as np
 
 from ..errors import InputError, TableError, UnknownNameError
 from ..space import Arch, Space
-from ..spaces.nasbench101 import OPERATIONS, NASBench101, NASBench101Chain
+from ..spaces.cell_graphs import OPERATIONS
+from ..spaces.nasbench101 import NASBench101, NASBench101Chain
 from .table import ABSENT, Column, Floats, Ints, Table
 from .tfrecord import frames
 

@@ -12,24 +12,34 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import permutations
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..blueprint import Blueprint, Layer, halved
 from ..errors import ArchError, InputError, UnknownNameError
 from ..space import Arch, Archs, Choice, SequentialSpace, Space
 from ..stabiliser import require_stabiliser, stabilise
+from .cell_graphs import (
+    CHUNK,
+    MAX_EDGES,
+    OPERATIONS,
+    Ints,
+    column_major,
+    count_matrices,
+    edges_of,
+    is_valid,
+    labellings,
+    matrices_of,
+    on_path,
+    relabellings,
+    strip,
+)
 
-OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")  # this order is part of the published hash
 SHORT = ("c3", "c1", "mp")
 KINDS = {"conv3x3-bn-relu": ("conv", 3), "conv1x1-bn-relu": ("conv", 1), "maxpool3x3": ("maxpool", 3)}
-MAX_EDGES = 9
 VALID_MATRICES = 1_538_083  # of seven vertices; `count_matrices` would take a second
-CHUNK = 2**14  # cells handled at once
 UNIQUE_CELLS = 423_624  # different cells among all encodings of seven vertices
 
 CELLS = {
@@ -42,8 +52,6 @@ CELLS = {
 }
 
 Matrix = Sequence[Sequence[int]]  # 1 where an edge leads from the row's vertex to the column's
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 
 class Site(NamedTuple):
@@ -117,17 +125,17 @@ class NASBench101(Skeleton, Space):
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """One gene per possible edge, one per vertex between input and output."""
-        edges = tuple(Choice(f"{i}->{j}", (0, 1)) for i, j in _edges(self.vertices))
+        edges = tuple(Choice(f"{i}->{j}", (0, 1)) for i, j in edges_of(self.vertices))
         return edges + tuple(Choice(f"op{v}", OPERATIONS) for v in range(1, self.vertices - 1))
 
     @property
     def size(self) -> int:
         """Number of valid encodings; those of seven vertices stand for 423,624 cells."""
         matrices = VALID_MATRICES if self.vertices == 7 else count_matrices(self.vertices)
-        return matrices * _labellings(self.vertices)
+        return matrices * labellings(self.vertices)
 
     def _flaw(self, arch: Arch) -> str:
-        n = int(_strip(np.array([arch]), self.vertices)[0, : len(_edges(self.vertices))].sum())
+        n = int(strip(np.array([arch]), self.vertices)[0, : len(edges_of(self.vertices))].sum())
         if n == 0:
             return "an edge or a path must lead from the input (first row) to the output (last column)"
         return f"at most {MAX_EDGES} edges may lie on paths from input to output, not {n}" if n > MAX_EDGES else ""
@@ -140,7 +148,7 @@ class NASBench101(Skeleton, Space):
         drawn = [np.zeros((0, len(self.choices)), dtype=np.int8)]
         while (missing := n - sum(map(len, drawn))) > 0:
             archs = rng.integers(self.radices, size=(missing + missing // 2 + 16, len(self.choices))).astype(np.int8)
-            drawn.append(archs[_is_valid(archs, self.vertices)][:missing])
+            drawn.append(archs[is_valid(archs, self.vertices)][:missing])
         return np.concatenate(drawn)
 
     # --- one cell, many encodings -------------------------------------------------------------------------------------
@@ -151,19 +159,19 @@ class NASBench101(Skeleton, Space):
         Unused vertices go (their genes are 0); among all orders of the others the one whose edges, read column by
         column as a binary number, are least; then the least operations.
         """
-        edges, labels = divmod(int(self.keys(np.array([arch]))[0]), _labellings(self.vertices))
+        edges, labels = divmod(int(self.keys(np.array([arch]))[0]), labellings(self.vertices))
         ops: list[int] = []
         for _ in range(self.vertices - 2):
             labels, op = divmod(labels, len(OPERATIONS))
             ops.insert(0, op)
-        return (*(edges >> _column_major(i, j) & 1 for i, j in _edges(self.vertices)), *ops)
+        return (*(edges >> column_major(i, j) & 1 for i, j in edges_of(self.vertices)), *ops)
 
     def keys(self, archs: Archs | Ints) -> Ints:
         """An integer for each row of `archs`, the same for all encodings of one cell and no other."""
         numbers = np.zeros(len(archs), dtype=np.int64)
         for start in range(0, len(archs), CHUNK):
             rows = slice(start, start + CHUNK)
-            numbers[rows] = (_strip(archs[rows], self.vertices) @ _relabellings(self.vertices)).min(axis=1)
+            numbers[rows] = (strip(archs[rows], self.vertices) @ relabellings(self.vertices)).min(axis=1)
         return numbers
 
     def hash_of(self, arch: Arch) -> str:
@@ -201,7 +209,7 @@ class NASBench101(Skeleton, Space):
             raise ArchError(f"nasbench101: a matrix of {size} vertices needs {size - 2} operations, got {len(inner)}")
         labels = np.array([0, *(_operation(op) for op in inner), 0])
         if size > self.vertices:
-            kept = _on_path(cells[None].astype(bool))[0]
+            kept = on_path(cells[None].astype(bool))[0]
             cells, labels = cells[kept][:, kept], labels[kept]
             size = len(cells)
             if not 2 <= size <= self.vertices:
@@ -212,12 +220,12 @@ class NASBench101(Skeleton, Space):
         full = np.zeros((self.vertices, self.vertices), dtype=np.int64)
         full[np.ix_(place, place)] = cells
         spare = [0] * (self.vertices - size)
-        return self.check([*(full[e] for e in _edges(self.vertices)), *labels[1:-1], *spare])
+        return self.check([*(full[e] for e in edges_of(self.vertices)), *labels[1:-1], *spare])
 
     def decode(self, arch: Arch) -> tuple[list[list[int]], list[str]]:
         """Matrix and operations in the form of the benchmark's files: without the vertices that do not count."""
-        matrix = _matrices(np.array([arch]), self.vertices)
-        kept = np.flatnonzero(_on_path(matrix)[0])
+        matrix = matrices_of(np.array([arch]), self.vertices)
+        kept = np.flatnonzero(on_path(matrix)[0])
         ops = [OPERATIONS[arch[v - self.vertices + 1]] for v in kept[1:-1]]
         return matrix[0][np.ix_(kept, kept)].astype(int).tolist(), ["input", *ops, "output"]
 
@@ -229,8 +237,8 @@ class NASBench101(Skeleton, Space):
 
     def format(self, arch: Arch) -> str:
         """The rows of the matrix, then the operations: `0100000 ... 0000000; c1 c3 c1 mp mp`."""
-        rows = _matrices(np.array([arch]), self.vertices)[0].astype(int)
-        ops = [SHORT[g] for g in arch[len(_edges(self.vertices)) :]]
+        rows = matrices_of(np.array([arch]), self.vertices)[0].astype(int)
+        ops = [SHORT[g] for g in arch[len(edges_of(self.vertices)) :]]
         return " ".join("".join(map(str, row)) for row in rows) + "; " + " ".join(ops)
 
     def _parse(self, text: str) -> Arch | None:
@@ -346,88 +354,6 @@ class NASBench101Chain(Skeleton, SequentialSpace):
         c, side = site.c_out, site.side
         layer = Layer(f"{site.name}.node{i}", kind, c, c, side, side, kernel, act=act, stage=site.stage)
         return stabilise(layer, self.stabiliser) if kind == "skip" and self.stabiliser else layer
-
-
-# --- cells as graphs --------------------------------------------------------------------------------------------------
-
-
-@lru_cache
-def _edges(vertices: int) -> tuple[tuple[int, int], ...]:
-    """(from vertex, to vertex) of each edge gene."""
-    return tuple((i, j) for i in range(vertices) for j in range(i + 1, vertices))
-
-
-def _matrices(archs: Archs | Ints, vertices: int) -> Bools:
-    """The adjacency matrix of each row of `archs` (its edge genes suffice)."""
-    matrices = np.zeros((len(archs), vertices, vertices), dtype=bool)
-    for gene, (i, j) in enumerate(_edges(vertices)):
-        matrices[:, i, j] = archs[:, gene]
-    return matrices
-
-
-def _on_path(matrices: Bools) -> Bools:
-    """For each matrix, which vertices lie on a path from its first vertex to its last."""
-    last = matrices.shape[-1] - 1
-    ahead = np.zeros(matrices.shape[:2], dtype=bool)
-    behind = ahead.copy()
-    ahead[:, 0] = behind[:, last] = True
-    for v in range(1, last + 1):
-        ahead[:, v] = (ahead[:, :v] & matrices[:, :v, v]).any(axis=1)
-    for v in range(last - 1, -1, -1):
-        behind[:, v] = (behind[:, v + 1 :] & matrices[:, v, v + 1 :]).any(axis=1)
-    return ahead & behind
-
-
-def _strip(archs: Archs | Ints, vertices: int) -> Ints:
-    """`archs` (or their edge genes alone) with 0 in all genes of vertices that do not count; these may be all."""
-    kept = _on_path(_matrices(archs, vertices))
-    edges = [kept[:, i] & kept[:, j] for i, j in _edges(vertices)]
-    counts = np.stack([*edges, *kept[:, 1:-1].T], axis=1)[:, : archs.shape[1]]
-    stripped: Ints = np.where(counts, archs, 0)
-    return stripped
-
-
-def _is_valid(archs: Archs | Ints, vertices: int) -> Bools:
-    n = _strip(archs, vertices)[:, : len(_edges(vertices))].sum(axis=1)
-    valid: Bools = (n > 0) & (n <= MAX_EDGES)
-    return valid
-
-
-def count_matrices(vertices: int) -> int:
-    """How many edge sets are valid, by looking at all of them."""
-    bits = len(_edges(vertices))
-    starts = range(0, 2**bits, CHUNK)
-    chunks = (np.arange(s, min(s + CHUNK, 2**bits))[:, None] >> np.arange(bits) & 1 for s in starts)
-    return sum(int(_is_valid(chunk, vertices).sum()) for chunk in chunks)
-
-
-def _labellings(vertices: int) -> int:
-    """In how many ways operations can be given to the inner vertices."""
-    return int(len(OPERATIONS) ** (vertices - 2))
-
-
-def _column_major(i: int, j: int) -> int:
-    """Position of an edge in the benchmark's graph generator."""
-    return i + j * (j - 1) // 2
-
-
-@lru_cache
-def _relabellings(vertices: int) -> npt.NDArray[np.float64]:
-    """A column for each order of the inner vertices: what each gene adds to the number of the reordered encoding.
-
-    Orders that turn an edge around get a number larger than all others. Floats hold these integers exactly, and
-    multiply faster.
-    """
-    inner = range(1, vertices - 1)
-    columns = []
-    for order in permutations(inner):
-        place = [0, *order, vertices - 1]
-        edges = [
-            _labellings(vertices) << _column_major(place[i], place[j]) if place[i] < place[j] else 1 << 45
-            for i, j in _edges(vertices)
-        ]
-        columns.append([*edges, *(len(OPERATIONS) ** (len(inner) - place[v]) for v in inner)])
-    return np.array(columns, dtype=np.float64).T
 
 
 def _operation(name: str) -> int:
