@@ -111,7 +111,7 @@ larger = partial(claim_of, models=MODELS)
 JOBS: dict[str, Any] = {  # and the minutes that each is fitted into, unless told otherwise
     "embedded": (partial(claim_of, "embedded", "embedded", sizes=SMALL), 8),
     "fashion_mnist": (partial(larger, "fashion_mnist", "fashion-mnist", sizes=f"{SMALL},60000"), 90),
-    "cifar10": (partial(larger, "cifar10", "cifar10", sizes=f"{SMALL},20000"), 60),
+    "cifar10": (partial(larger, "cifar10", "cifar10", sizes=f"{SMALL},10000"), 60),
     "nb201": (cells_of_nb201, 15),
 }
 
