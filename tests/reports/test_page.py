@@ -220,9 +220,15 @@ def test_the_keyboard_walks_along_the_front(report: Path, browser: Any) -> None:
 def test_texts_can_be_copied(report: Path, browser: Any) -> None:
     browser.open(report)
     browser.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
-    browser.run('document.querySelector("#section-paste .copy").click()')
-    said = "document.querySelector('#section-paste .copy').textContent"
-    assert browser.run(f"return new Promise((done) => setTimeout(() => done({said}), 100))") in ("Copied", "Selected")
+    said = """
+        const button = document.querySelector("#section-paste .copy");
+        return new Promise((done) => {
+            new MutationObserver(() => done(button.textContent)).observe(button, { childList: true });
+            setTimeout(() => done(button.textContent), 10000);
+            button.click();
+        });
+    """
+    assert browser.run(said) in ("Copied", "Selected")
 
 
 def test_print_opens_everything_and_is_light(report: Path, browser: Any) -> None:
