@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ def cells_of_nb201(minutes: float) -> Record:
     rows = np.random.default_rng(0).choice(len(table), CELLS, replace=False)
     space = catalog.space("nasbench201:cells=1,channels=8")
     recipe = replace(recipe_for(RECIPE, SIZE), title="", source="")
+    before = getrusage(RUSAGE_CHILDREN).ru_utime  # workers do the work
     evaluate = LadderEvaluator(space, load("cifar10"), recipe, SIZE, seeds=2, workers=2)
     found = evaluate([tuple(map(int, table.archs[r])) for r in rows])
     truth = table["c10_test_200"].values[rows]
@@ -104,6 +106,7 @@ def cells_of_nb201(minutes: float) -> Record:
         spread="jackknife over the cells",
         seeds=[0, 1],
         scale=f"{CELLS} random cells, one per stage of 8 channels, 2 rungs of {SIZE} images each",
+        cpu_minutes=round((getrusage(RUSAGE_CHILDREN).ru_utime - before) / 60, 1),
     )
 
 
