@@ -8,7 +8,7 @@ import pytest
 from supernetic.benchmarks import nasbench201
 from supernetic.costs import costs_of
 from supernetic.errors import InputError, RunError, TableError, UnknownNameError
-from supernetic.pipeline.columns import column_of, find_run, find_table, split_scores
+from supernetic.pipeline.columns import column_of, find_runs, find_table, split_scores
 from supernetic.spaces.attentive import Attentive
 
 
@@ -29,8 +29,19 @@ def test_scores_are_split_but_names_of_files_are_not(tmp_path: Path) -> None:
     run.mkdir()
     (run / "run.toml").write_text("")
     assert split_scores(f"{run}:valid/accuracy") == [f"{run}:valid/accuracy"]
-    assert find_run(f"{run}:valid/accuracy") == (str(run), "valid/accuracy")
-    assert find_run("jacov") is None
+    assert find_runs(f"{run}:valid/accuracy") == ([str(run)], "valid/accuracy")
+    assert find_runs("jacov") is None
+
+
+def test_runs_of_a_few_shot_supernet_stand_between_commas(tmp_path: Path) -> None:
+    for name in ("a", "b", "c,d"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.toml").write_text("")
+    a, b, both = (str(tmp_path / name) for name in ("a", "b", "c,d"))
+    assert find_runs(f"{a},{b}") == ([a, b], "")
+    assert find_runs(f"{a},{b}:angle") == ([a, b], "angle")
+    assert find_runs(both) == ([both], "")
+    assert find_runs(f"{a},{tmp_path}/e") is None
 
 
 def test_columns_by_name(tmp_path: Path) -> None:

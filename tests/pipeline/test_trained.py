@@ -9,10 +9,11 @@ import torch
 from supernetic.errors import RunError
 from supernetic.pipeline.train import train
 from supernetic.pipeline.train_job import TrainResult
-from supernetic.pipeline.trained import load_supernet
+from supernetic.pipeline.trained import first_supernet, load_supernet
 from supernetic.run import read_settings
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
+from supernetic.supernets.supernet import Supernet
 
 TINY = "macro:channels=4,side=8,head=16"
 
@@ -70,3 +71,12 @@ def test_damaged_weights_are_named(tmp_path: Path) -> None:
     weights.write_bytes(data)
     with pytest.raises(RunError, match="checksum does not match"):
         load_supernet(tmp_path / "run")
+
+
+def test_a_training_begins_at_random_or_where_another_ended(tmp_path: Path) -> None:
+    small(out=tmp_path / "first", seed=3)
+    small(out=tmp_path / "second", start=tmp_path / "first", seed=3)
+    for run, begun in (("first", Supernet(load_supernet(tmp_path / "first")[0].space, seed=3)),
+                       ("second", load_supernet(tmp_path / "first")[0])):  # fmt: skip
+        for mine, theirs in zip(first_supernet(tmp_path / run).parameters(), begun.parameters(), strict=True):
+            assert torch.equal(mine, theirs)

@@ -6,6 +6,7 @@ import tomli_w
 from supernetic.errors import InputError, UnknownNameError
 from supernetic.samplers.attentive import Attentive
 from supernetic.samplers.budgeted import Budgeted
+from supernetic.samplers.fixed import Fixed
 from supernetic.samplers.named import SAMPLERS, sampler, settings_of
 from supernetic.samplers.sandwich import Sandwich
 from supernetic.samplers.strict_fair import StrictFair
@@ -19,6 +20,16 @@ def test_by_name_and_by_table() -> None:
     assert sampler({"name": "budgeted", "where": ["macs<=1M"], "of": "uniform"}) == Budgeted(
         ("macs<=1M",), of=Uniform()
     )
+
+
+def test_plain_settings_may_stand_behind_the_name() -> None:
+    assert sampler("attentive:k=5") == Attentive(k=5)
+    assert sampler("fixed:choice=layer1,option=MB3_K3") == Fixed("layer1", "MB3_K3")
+    assert sampler({"name": "sandwich", "between": "attentive:k=5"}) == Sandwich(between=Attentive(k=5))
+    with pytest.raises(UnknownNameError, match="unknown setting of attentive 'j'"):
+        sampler("attentive:j=3")
+    with pytest.raises(InputError, match="attentive: k must be a number, got 'three'"):
+        sampler("attentive:k=three")
 
 
 @pytest.mark.parametrize("name", SAMPLERS)

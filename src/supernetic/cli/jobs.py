@@ -15,7 +15,7 @@ def train(
     space: Annotated[str, typer.Argument(help="A space, such as macro:channels=8, or a file.")],
     data: Annotated[str, typer.Argument(help="A name, a folder, an .npz or an archive.")] = "embedded",
     sampler: Annotated[
-        str, typer.Option(help="uniform, strict_fair, sandwich, attentive, hierarchical. [default: by the space]")
+        str, typer.Option(help="uniform, strict_fair, sandwich, attentive:k=5, ... [default: by the space]")
     ] = "",
     recipe: Annotated[str, typer.Option(help="A TOML file of training settings.")] = "",
     steps: Annotated[int | None, typer.Option(help="Updates, in place of the recipe's length.")] = None,

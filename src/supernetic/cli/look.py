@@ -131,7 +131,9 @@ def _said(report: Any) -> str:
 def rank(
     score: Annotated[
         str,
-        typer.Option(help="A column, macs, FILE.csv[:COLUMN], RUN[:METRIC], jacov, ..., ladder, or several: a+b."),
+        typer.Option(
+            help="A column, macs, FILE.csv[:COLUMN], RUN[:METRIC], RUN,RUN,..., jacov, ..., ladder, or several: a+b."
+        ),
     ],
     truth: Annotated[str, typer.Option(help="A column of the table.")],
     space: Annotated[str, typer.Option(help="The space.")] = "nasbench201",

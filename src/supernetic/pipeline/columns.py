@@ -15,16 +15,17 @@ from ..benchmarks.own import read
 from ..benchmarks.table import ABSENT, Ints
 from ..costs import METRICS, costs_of
 from ..errors import InputError, RunError, TableError, UnknownNameError
-from ..objective import resolve
+from ..objective import Metrics, resolve
 from ..run import SETTINGS
-from ..space import Space
+from ..space import Arch, Space
 from ..voters import VOTERS
+from .fewshot import ask_parts
 from .ladder import LADDER, is_ladder, parse_ladder
 from .score import Report, is_run
 from .score import score as evaluate
 from .votes import is_vote
 
-COMBINE = "+"
+COMBINE, PARTS = "+", ","
 _FILE = re.compile(r"(.+\.(?:csv|npz))(?::([\w./ -]+))?")
 
 
@@ -40,15 +41,19 @@ def find_table(space: Space, table: str | Path | Table | None) -> Table:
 def split_scores(score: str) -> list[str]:
     """The scores that are joined; a file or run whose own name holds a `+` is one."""
     file = _FILE.fullmatch(score)
-    if (file and Path(file[1]).is_file()) or find_run(score):
+    if (file and Path(file[1]).is_file()) or find_runs(score):
         return [score]
     return [name.strip() for name in score.split(COMBINE)]
 
 
-def find_run(name: str) -> tuple[str, str] | None:
-    """(directory, metric or nothing) of `RUN` or `RUN:METRIC`."""
+def find_runs(name: str) -> tuple[list[str], str] | None:
+    """(directories, metric or nothing) of `RUN`, `RUN:METRIC`, or several runs between commas: a few-shot supernet."""
     path, _, metric = name.rpartition(":")
-    return (name, "") if is_run(name) else (path, metric) if path and is_run(path) else None
+    for text, wanted in ((name, ""), (path, metric)):
+        for runs in ([text], text.split(PARTS)):
+            if all(map(is_run, runs)):
+                return runs, wanted
+    return None
 
 
 def column_of(table: Table, name: str) -> Column:
@@ -62,7 +67,7 @@ def column_of(table: Table, name: str) -> Column:
         return _from_file(table, *match.groups())
     if is_ladder(name):
         parse_ladder(name)
-    if find_run(name) or is_vote(name) or is_ladder(name):
+    if find_runs(name) or is_vote(name) or is_ladder(name):
         return Column(np.zeros(len(table)))  # until it is known which rows are wanted
     if name and Path(name).is_dir():
         raise RunError(f"{name} is not a run: it holds no {SETTINGS}")
@@ -86,14 +91,33 @@ def scored(
     """The table with what supernets say about some rows, more for better; and remarks."""
     remarks = []
     for i, name in enumerate(names, 1):
-        if len(rows) and (found := find_run(name)):
-            path, metric = found
-            answers = evaluate(path, table.space, list(table.take(rows)), bn=bn, progress=progress)
+        if len(rows) and (found := find_runs(name)):
+            runs, metric = found
+            answers = _answers(runs, metric, table.take(rows), bn, progress)
             metric = resolve(metric, answers[0]) if metric else next(iter(answers[0]))
             sign = -1 if metric.endswith("cross_entropy") else 1
             values = np.full(len(table), np.nan)
             values[rows] = [sign * a[metric] for a in answers]
-            columns = {**table.columns, str(i): Column(values, split=metric.partition("/")[0])}
+            columns = {**table.columns, str(i): Column(values, split=_split(metric))}
             table = dataclasses.replace(table, columns=columns)
             remarks.append(f"{name} is {metric}" + (", less is better: its sign is turned" if sign < 0 else ""))
     return table, remarks
+
+
+def _answers(runs: list[str], metric: str, table: Table, bn: str, progress: Report | None) -> list[Metrics]:
+    """What the supernet of a run, or of each part of a few-shot one, says about all rows."""
+    from .angles import angles, is_angle
+
+    def ask(run: str, archs: list[Arch]) -> list[Metrics]:
+        if is_angle(metric):
+            return angles(run, table.space, archs)
+        return evaluate(run, table.space, archs, bn=bn, progress=progress)
+
+    archs = list(table)
+    return ask(runs[0], archs) if len(runs) == 1 else ask_parts(runs, table.space, archs, ask)
+
+
+def _split(metric: str) -> str:
+    """The split of the data that a metric looked at."""
+    split = metric.partition("/")[0]
+    return "" if split == "vote" else split

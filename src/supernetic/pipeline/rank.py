@@ -21,7 +21,7 @@ from ..ranking.trust import Outcome, regret, top_pick
 from ..ranking.vote import KINDS as VOTES
 from ..ranking.vote import vote as combine
 from ..space import Space
-from .columns import column_of, find_run, find_table, scored, split_scores
+from .columns import column_of, find_runs, find_table, scored, split_scores
 from .ladder import is_ladder, laddered
 from .score import Report
 from .told import Told
@@ -125,17 +125,21 @@ def rank(
 ) -> RankResult:
     """Correlate a score with the truth over all architectures of a table that have both.
 
-    A score is a column, a cost (`macs`, `params`, `peak`: the raw number, more counts as better), a file
-    (`mine.csv`, or `mine.csv:column`), the run directory of a trained supernet (`runs/mine`, or
-    `runs/mine:valid/accuracy`; by default its cross-entropy, of which less is better), a training-free vote (`jacov`,
-    `layers`, ...: see `voters`) on images of `data`, a training on a subset of `data` (`ladder:size=500,seeds=2`, by
-    calibrated cross-entropy on the valid split; so many `workers` at a time), or several of these joined by `+` and
-    combined as `vote` says, by "mean-rank" or "log-rank". `without` masks operations. `unique` counts networks instead
-    of encodings; by default where the space says which encodings coincide.
+    A score is one of these, or several joined by `+` and combined as `vote` says, by "mean-rank" or "log-rank":
 
-    `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes, 20 for trainings) and
-    `sample_top` that many more of the true top 10 % (300 for supernets and votes), on which the correlation in the top
-    10 % is then measured. `bn` says where a supernet's BN statistics come from.
+    - a column, or a cost (`macs`, `params`, `peak`: the raw number, more counts as better);
+    - a file, `mine.csv` or `mine.csv:column`;
+    - the run of a trained supernet, `runs/mine`, by cross-entropy, of which less is better; or by another metric,
+      `runs/mine:valid/accuracy`, `runs/mine:angle`;
+    - the runs of a few-shot supernet, `runs/a,runs/b`: each network is scored by the one that has its option;
+    - a training-free vote (`jacov`, `layers`, ...: see `voters`) on images of `data`;
+    - a training on a subset of `data`, `ladder:size=500,seeds=2`, by calibrated cross-entropy on the valid split; so
+      many `workers` at a time.
+
+    `without` masks operations. `unique` counts networks instead of encodings; by default where the space says which
+    encodings coincide. `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes,
+    20 for trainings) and `sample_top` that many more of the true top 10 % (300 for supernets and votes), on which the
+    correlation in the top 10 % is then measured. `bn` says where a supernet's BN statistics come from.
     """
     if not top or min(top) < 2:
         raise InputError(f"top-N sizes must be at least 2, got {', '.join(map(str, top)) or 'none'}")
@@ -144,7 +148,7 @@ def rank(
     full = find_table(catalog.space(space), table)
     if workers < 1:
         raise InputError(f"there must be a worker, got workers={workers}")
-    if find_run(truth) or (truth not in full.columns and (is_vote(truth) or is_ladder(truth))):
+    if find_runs(truth) or (truth not in full.columns and (is_vote(truth) or is_ladder(truth))):
         raise InputError(f"the truth is a column of a table, not a supernet's score, a vote or a ladder; got {truth}")
     names = split_scores(score)
     columns = {str(i): column_of(full, name) for i, name in enumerate((truth, *names))}
@@ -155,7 +159,7 @@ def rank(
     doubts = list(_doubts(columns, truth, names))
     asked = {str(i): name for i, name in enumerate(names, 1) if name not in full.columns}
     votes, ladders = ({i: n for i, n in asked.items() if kind(n)} for kind in (is_vote, is_ladder))
-    usual = TRAINED if ladders else SLOW if votes or any(map(find_run, names)) else QUICK
+    usual = TRAINED if ladders else SLOW if votes or any(map(find_runs, names)) else QUICK
     sizes = usual[0] if sample is None else sample, usual[1] if sample_top is None else sample_top
     drawn = _draw(chosen, known, *sizes, np.random.default_rng([seed, 1]))
     rows = np.unique(np.concatenate(drawn))

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, RunError, UnknownNameError
-from ..run import Run, read_settings
+from ..errors import InputError, UnknownNameError
+from ..run import Run
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
 from ..samplers.step import Draw, Priced, Sampler
 from ..space import Space
 from .spaces import fit_space, space_of, space_record, stabilised
 from .told import Told
-from .trained import SPLITS, TASK, WEIGHTS, finished_weights
+from .trained import SPLITS, TASK, WEIGHTS, untrained
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -178,24 +178,9 @@ def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: 
 
     os.environ["OMP_NUM_THREADS"] = str(settings["threads"])  # else accelerate takes all processors, and says so
     space = space_of(path, settings)
-    supernet = _untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
+    supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
     job = TrainJob(space, supernet, load(**settings["load"]), recipe, settings, ())
     yield from job.steps(Run(path, settings, lock.descriptor) if os.environ["RANK"] == "0" else None)
-
-
-def _untrained(space: Space, stabiliser: str, seed: int, start: str | None = None) -> Supernet:
-    """A supernet with random weights, or with those of the run that it starts from."""
-    from ..supernets.supernet import Supernet
-    from ..training.checkpoint import read
-
-    beginning = stabiliser.partition(":")[2] or "random"
-    supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
-    if start is not None:
-        theirs = space_of(Path(start), read_settings(start))
-        if theirs != space:
-            raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
-        supernet.load_state_dict(read(finished_weights(Path(start)))[0])
-    return supernet
 
 
 def prepare_training(
@@ -221,7 +206,7 @@ def prepare_training(
     made, notes = fit_space(space, dataset)
     made = stabilised(made, stabiliser)
     started = None if start is None else str(Path(start).resolve())
-    supernet = _untrained(made, stabiliser, seed, started)
+    supernet = untrained(made, stabiliser, seed, started)
     blueprint = supernet.space.blueprint(tuple(made.sample(np.random.default_rng(0), 1)[0].tolist()))
     if blueprint.classes < len(dataset.classes):
         raise InputError(f"{made.name} has {blueprint.classes} classes, {dataset.name} has {len(dataset.classes)}")

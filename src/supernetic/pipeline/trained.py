@@ -1,4 +1,4 @@
-"""What a training left in its run directory: the supernet, its data."""
+"""What a training began with, and what it left in its run directory: the supernet, its data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .spaces import space_of
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
+    from ..space import Space
     from ..supernets.supernet import Supernet
 
 WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
@@ -54,3 +55,25 @@ def finished_weights(path: Path) -> Path:
     if not (path / WEIGHTS).exists():
         raise RunError(f"{path} is not finished: it has no {WEIGHTS} yet; train again with the same settings to resume")
     return path / WEIGHTS
+
+
+def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None) -> Supernet:
+    """A supernet with random weights, or with those of the run that it starts from."""
+    from ..supernets.supernet import Supernet
+    from ..training.checkpoint import read
+
+    beginning = stabiliser.partition(":")[2] or "random"
+    supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
+    if start is not None:
+        theirs = space_of(Path(start), read_settings(start))
+        if theirs != space:
+            raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
+        supernet.load_state_dict(read(finished_weights(Path(start)))[0])
+    return supernet
+
+
+def first_supernet(run: str | Path) -> Supernet:
+    """The supernet of a run as it was before the first step."""
+    settings = read_settings(run)
+    space = space_of(Path(run), settings)
+    return untrained(space, settings["stabiliser"], settings["seed"], settings.get("start")).eval()

@@ -1,4 +1,7 @@
-"""Samplers by name, and from the tables of a TOML file: `{name = "sandwich", between = {name = "attentive"}}`."""
+"""Samplers by name, and from the tables of a TOML file: `{name = "sandwich", between = {name = "attentive"}}`.
+
+Plain settings may stand behind the name, as in `attentive:k=5`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ..catalog import with_settings
 from ..errors import UnknownNameError
 from .attentive import Attentive
 from .budgeted import Budgeted
@@ -33,10 +37,11 @@ SAMPLERS: Mapping[str, type] = {
 def sampler(settings: str | Mapping[str, Any]) -> Sampler:
     """A sampler from its name, or from a table of its name and settings; tables inside are samplers too."""
     table = {"name": settings} if isinstance(settings, str) else dict(settings)
-    name = str(table.pop("name", ""))
+    name, _, short = str(table.pop("name", "")).partition(":")
     if name not in SAMPLERS:
         raise UnknownNameError("sampler", name, SAMPLERS)
-    made: Sampler = SAMPLERS[name](**read_fields(name, SAMPLERS[name], table, Sampler, sampler))
+    plain = SAMPLERS[name](**read_fields(name, SAMPLERS[name], table, Sampler, sampler))
+    made: Sampler = with_settings(plain, name, short)
     return made
 
 
