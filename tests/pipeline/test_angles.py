@@ -7,7 +7,7 @@ import pytest
 
 from supernetic.errors import RunError
 from supernetic.evaluators.angle import ANGLE, AngleEvaluator
-from supernetic.pipeline.angles import angles, is_angle
+from supernetic.pipeline.angles import angles
 from supernetic.pipeline.rank import rank
 from supernetic.pipeline.trained import load_supernet
 from supernetic.space import Arch
@@ -27,9 +27,6 @@ def test_angles_are_those_from_the_seeds_own_weights(run: Path) -> None:
 
 
 def test_rank_takes_it_by_name(run: Path) -> None:
-    assert is_angle("angle")
-    assert is_angle(ANGLE)
-    assert not is_angle("valid/accuracy")
     result = rank("macro", score=f"{run}:angle", truth="mean_acc", sample=20, sample_top=0)
     assert result.n == 20
     assert any("is vote/angle" in w for w in result.warnings)

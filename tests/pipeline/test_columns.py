@@ -8,7 +8,7 @@ import pytest
 from supernetic.benchmarks import nasbench201
 from supernetic.costs import costs_of
 from supernetic.errors import InputError, RunError, TableError, UnknownNameError
-from supernetic.pipeline.columns import column_of, find_runs, find_table, split_scores
+from supernetic.pipeline.columns import column_of, find_runs, find_table, metric_of, split_scores
 from supernetic.spaces.attentive import Attentive
 
 
@@ -57,3 +57,12 @@ def test_columns_by_name(tmp_path: Path) -> None:
         column_of(table, "ladder:sise=40")
     with pytest.raises(RunError, match="is not a run"):
         column_of(table, str(tmp_path))
+
+
+def test_metrics_of_a_run_are_checked_before_anything_is_scored(tmp_path: Path) -> None:
+    assert metric_of("") == "valid/cross_entropy"
+    assert metric_of("accuracy") == metric_of("valid/accuracy") == "valid/accuracy"
+    assert metric_of("angle") == "vote/angle"
+    (tmp_path / "run.toml").write_text("")
+    with pytest.raises(InputError, match="unknown metric 'angel': did you mean 'angle'"):
+        column_of(nasbench201.load(), f"{tmp_path}:angel")

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..evaluators.angle import ANGLE, AngleEvaluator
+from ..evaluators.angle import AngleEvaluator
 from ..objective import Metrics
 from ..space import Arch, Space
 from .score import translated
 from .trained import first_supernet, load_supernet
-
-
-def is_angle(metric: str) -> bool:
-    """Whether a metric of a run is the weight angle."""
-    return metric.removeprefix("vote/") == ANGLE.removeprefix("vote/")
 
 
 def angles(run: str, space: Space, archs: Sequence[Arch]) -> list[Metrics]:

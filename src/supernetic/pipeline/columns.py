@@ -56,6 +56,15 @@ def find_runs(name: str) -> tuple[list[str], str] | None:
     return None
 
 
+def metric_of(text: str) -> str:
+    """The metric of a run that is meant: by its full name or its last part; cross-entropy, if nothing is said."""
+    from ..evaluators.angle import ANGLE
+    from ..evaluators.scores import full_names
+
+    known = (*full_names("valid"), ANGLE)
+    return resolve(text, known) if text else known[0]
+
+
 def column_of(table: Table, name: str) -> Column:
     """A score or truth for every row of the table, by name."""
     short = name.removeprefix("table/").removeprefix("cost/")
@@ -65,9 +74,12 @@ def column_of(table: Table, name: str) -> Column:
         return Column(costs_of(table.space, table.archs, short).astype(np.float64), unit=short)
     if match := _FILE.fullmatch(name):
         return _from_file(table, *match.groups())
+    found = find_runs(name)
+    if found:
+        metric_of(found[1])
     if is_ladder(name):
         parse_ladder(name)
-    if find_runs(name) or is_vote(name) or is_ladder(name):
+    if found or is_vote(name) or is_ladder(name):
         return Column(np.zeros(len(table)))  # until it is known which rows are wanted
     if name and Path(name).is_dir():
         raise RunError(f"{name} is not a run: it holds no {SETTINGS}")
@@ -92,9 +104,8 @@ def scored(
     remarks = []
     for i, name in enumerate(names, 1):
         if len(rows) and (found := find_runs(name)):
-            runs, metric = found
+            runs, metric = found[0], metric_of(found[1])
             answers = _answers(runs, metric, table.take(rows), bn, progress)
-            metric = resolve(metric, answers[0]) if metric else next(iter(answers[0]))
             sign = -1 if metric.endswith("cross_entropy") else 1
             values = np.full(len(table), np.nan)
             values[rows] = [sign * a[metric] for a in answers]
@@ -106,10 +117,11 @@ def scored(
 
 def _answers(runs: list[str], metric: str, table: Table, bn: str, progress: Report | None) -> list[Metrics]:
     """What the supernet of a run, or of each part of a few-shot one, says about all rows."""
-    from .angles import angles, is_angle
+    from ..evaluators.angle import ANGLE
+    from .angles import angles
 
     def ask(run: str, archs: list[Arch]) -> list[Metrics]:
-        if is_angle(metric):
+        if metric == ANGLE:
             return angles(run, table.space, archs)
         return evaluate(run, table.space, archs, bn=bn, progress=progress)
 
