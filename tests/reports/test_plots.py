@@ -65,6 +65,21 @@ def test_bars_hold_every_value_once() -> None:
     assert sum(map(int, tips)) == 50
 
 
+def test_multiples_that_are_equally_frequent_have_bars_of_one_height() -> None:
+    values = [20 + 0.2 * i for i in range(37)] * 9  # accuracies on 500 images, which 40 bars would cut unevenly
+    tips = re.findall(r'data-tip="(\d+) networks?', plots.histogram(values, "accuracy", "accuracies"))
+    assert sum(map(int, tips)) == 333
+    assert len(set(tips[:-1])) == 1  # the last may have room for more than there are
+
+
+def test_histograms_can_have_one_axis() -> None:
+    ticks = [
+        re.findall(r'class="tick mid[^>]*>([^<]+)<', plots.histogram(values, "", "", reach=[0, 1.7]))
+        for values in ([0.1, 0.2], [1.5, 1.7])
+    ]
+    assert ticks[0] == ticks[1] != []
+
+
 def test_stairs_go_around_what_is_dominated() -> None:
     frame = plots.Frame(plots.axis([0, 2], pad=0), plots.axis([0, 2], pad=0))
     path = re.search(r' d="([^"]+)"', plots.stairs(frame, [(0, 0), (1, 1), (2, 2)]))

@@ -6,9 +6,11 @@ narrow screen is nearly twice as large against the plot: margins and distances a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 from ..objective import show_quantity
@@ -234,25 +236,28 @@ def histogram(
     marks: Sequence[tuple[float, str]] = (),
     *,
     turned: bool = False,
+    reach: Sequence[float] = (),
+    height: int = 230,
+    width: int = 560,
+    style: str = "",
 ) -> str:
-    """How often values occur; marks are vertical lines with names."""
-    span = axis([*values, *(m for m, _ in marks)], label, n=6, turned=turned)
-    n = max(5, min(40, round(len(values) ** 0.5 * 1.6)))
-    step = (span.high - span.low) / n
-    counts = [0] * n
+    """How often values occur; marks are vertical lines with names. The axis covers `reach` too, if it is given."""
+    span = axis([*values, *reach, *(m for m, _ in marks)], label, n=6, turned=turned)
+    edges = _edges(values, span)
+    counts = [0] * (len(edges) - 1)
     for v in values:
-        counts[min(n - 1, max(0, int((v - span.low) / step)))] += 1
-    frame = Frame(span, axis([0, max(counts, default=1) * 1.12], "networks", n=3, pad=0), height=230)
+        counts[min(len(counts) - 1, bisect_right(edges, v) - 1)] += 1
+    frame = Frame(span, axis([0, max(counts, default=1) * 1.12], "networks", n=3, pad=0), width, height)
     bars = []
-    for i, c in enumerate(counts):
-        low, high = span.low + i * step, span.low + (i + 1) * step
-        x0, x1 = sorted((frame.px(low), frame.px(high)))
+    for (low, high), c in zip(pairwise(edges), counts, strict=True):
+        x0, x1 = sorted((frame.px(max(low, span.low)), frame.px(min(high, span.high))))
         if c:
             tip = f"{c} {'network' if c == 1 else 'networks'}\n{plain_range(low)} to {plain_range(high)}"
             bars.append(
                 f'<rect class="bar" x="{x0 + 0.5:g}" width="{max(1.0, x1 - x0 - 1):g}" y="{frame.py(c):g}" '
                 f'height="{frame.py(0) - frame.py(c):g}" data-tip="{escape(tip)}"/>'
             )
+    bars = [f'<g class="series {escape(style)}">{"".join(bars)}</g>'] if style else bars
     for i, (value, name) in enumerate(marks):
         x, far = frame.px(value), frame.px(value) > frame.width - 90
         bars.append(
@@ -261,6 +266,23 @@ def histogram(
             f"{escape(name)}</text>"
         )
     return frame.svg("".join(bars), title)
+
+
+def _edges(values: Sequence[float], span: Axis) -> list[float]:
+    """Edges of the bars of a histogram, over all of an axis.
+
+    Where values are multiples of something, as accuracies on few images are, every bar has room for as many of them:
+    else some bars would stand out that mean nothing.
+    """
+    n = max(5, min(40, round(len(values) ** 0.5 * 1.6)))
+    low, step = span.low, (span.high - span.low) / n
+    known = sorted({round(v, 6) for v in values})
+    grain = min((b - a for a, b in pairwise(known)), default=0.0)
+    if grain and all(abs((v - known[0]) / grain - round((v - known[0]) / grain)) < 0.01 for v in known):
+        step = grain * max(1, round(step / grain))
+        first = known[0] - grain / 2
+        low = first - step * ceil((first - low) / step)
+    return [low + i * step for i in range(ceil((span.high - low) / step) + 1)]
 
 
 def plain_range(value: float) -> str:

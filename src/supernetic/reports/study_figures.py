@@ -100,8 +100,12 @@ def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
                 series, "step", "training loss", "training loss of the supernets", width=WIDTH, height=HEIGHT, n=4
             ),
         )
+    reach = [end for v in known for end in (min(chosen[v]["scores"]), max(chosen[v]["scores"]))]
     for v in known:
-        svg = plots.histogram(chosen[v]["scores"], label, f"{label} of random networks of {v}")
+        svg = plots.histogram(
+            chosen[v]["scores"], label, f"{label} of random networks of {v}",
+            reach=reach, height=HEIGHT, width=WIDTH, style=style_of(figure["variants"].index(v)),
+        )  # fmt: skip
         yield Plot(f"{v}: {label} of {len(chosen[v]['scores']):,} random networks, seed {first}", svg)
 
 
@@ -111,7 +115,7 @@ def _bars(record: Record, figure: Record) -> Iterator[Plot]:
     metrics = [m for m in figure["metrics"] or usual if any(m in v for v in record["table"].values())]
     if metrics:
         series = _series(record, figure["variants"], metrics)
-        yield Plot(", ".join(metrics), categories(series, metrics, "", zero=True, joined=False))
+        yield Plot("; ".join(metrics), categories(series, metrics, "", zero=True, joined=False))
 
 
 DRAW: dict[str, Callable[[Record, Record], Iterator[Plot]]] = {
