@@ -1,6 +1,7 @@
 """Which score of a supernet orders NAS-Bench-Macro, and do several supernets order it better than one?
 
-    python experiments/supernet_scores.py              trains what is missing (resumable), writes supernet_scores_*.toml
+    python experiments/supernet_scores.py scores       one supernet, several scores: writes supernet_scores_metrics.toml
+    python experiments/supernet_scores.py few_shot     trains what is missing (resumable): supernet_scores_few_shot.toml
 
 Both start from the supernet of `supernets.py train macro none`. Few-shot: three copies of it are trained on, each on
 the networks with one option in its first layer; beside them one copy on all networks, for as many steps as the three
@@ -9,13 +10,13 @@ have together. Runs go to `runs/supernets/`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
-from time import process_time
 from typing import Any
 
 import numpy as np
 import torch
-from record import Record
+from record import Record, write_all
 
 from supernetic import catalog
 from supernetic.datasets.augment import parse
@@ -26,7 +27,7 @@ from supernetic.evaluators.votes import VoteEvaluator
 from supernetic.objective import Metrics
 from supernetic.pipeline.images.scoring import PROBES
 from supernetic.ranking.ballot import quality
-from supernetic.ranking.correlation import count_pairs
+from supernetic.ranking.correlation import Pairs, count_pairs, tau_difference
 from supernetic.run import open_run
 from supernetic.samplers.fixed import Fixed
 from supernetic.samplers.step import Sampler
@@ -38,9 +39,10 @@ from supernetic.training.recipe import Recipe
 from supernets import IMAGES, PARTS, RANDOM, RUNS, SPACES, TOP, data, few_images, networks, supernet_of, trained
 
 NAME = "macro"
-STEPS = 1000  # of each part
+STEPS = 500  # of each part
 SCORE = "valid/cross_entropy"
 MORE = ("zen", "snip")  # votes that ranker.py leaves out, for their time
+ENDS = ("tau", "tau_top10pct")
 Taus = dict[str, list[float]]
 
 
@@ -60,20 +62,34 @@ def asked() -> tuple[list[Arch], Any]:
 
 @cache
 def scored_images() -> Any:
-    """The data with so many validation images as `supernets.py` scores on."""
-    return few_images(data(), IMAGES)
+    """The data with so many validation images as `supernets.py` scores on, and as many to fit temperatures on."""
+    images = few_images(data(), IMAGES)
+    calibrate, rest = np.split(images.splits["calibrate"], [IMAGES])
+    unseen = np.concatenate([images.splits["test"], rest])
+    return replace(images, splits={**images.splits, "calibrate": calibrate, "test": unseen})
 
 
-def taus(metric: str, answers: list[Metrics]) -> Taus:
-    """[tau, low, high] over the random networks and in the top 10 %; what has no number is last."""
+def pairs_of(metric: str, answers: list[Metrics]) -> list[Pairs]:
+    """How a score orders the random networks, and those in the top 10 %; what has no number is last."""
     truth = asked()[1]
     x = np.array([quality(metric, a) for a in answers])
     x = np.where(np.isnan(x), np.nanmin(x) - 1, x)
-    found = {}
-    for what, part in zip(("tau", "tau_top10pct"), PARTS, strict=True):
-        pairs = count_pairs(x[part], truth[part])
-        found[what] = [round(float(v), 3) for v in (pairs.tau(), *pairs.interval())]
-    return found
+    return [count_pairs(x[part], truth[part]) for part in PARTS]
+
+
+def taus(found: list[Pairs]) -> Taus:
+    """[tau, low, high] over the random networks and in the top 10 %."""
+    return {name: _rounded(p.tau(), p.interval()) for name, p in zip(ENDS, found, strict=True)}
+
+
+def differences(mine: list[Pairs], theirs: list[Pairs]) -> Taus:
+    """[difference of taus, low, high] of two scores at both ends."""
+    ends = zip(ENDS, mine, theirs, strict=True)
+    return {name: _rounded(*tau_difference(a, b)) for name, a, b in ends}
+
+
+def _rounded(value: float, interval: tuple[float, float]) -> list[float]:
+    return [round(float(v), 3) for v in (value, *interval)]
 
 
 def scores() -> Record:
@@ -81,30 +97,32 @@ def scores() -> Record:
     archs, _ = asked()
     images = scored_images()
     supernet = trained(NAME, "none", images)[0].eval()
-    obtained: dict[str, Taus] = {}
+    found: dict[str, list[Pairs]] = {}
     for bn in ("recalibrate", "batch"):
         evaluate = SupernetEvaluator(supernet, images, bn=bn)
         answers = evaluate(archs)
         for metric in evaluate.metrics:
-            obtained[f"{metric.removeprefix('valid/')}_{bn}"] = taus(metric, answers)
-    obtained["angle"] = taus(ANGLE, AngleEvaluator(supernet_of(NAME, "none"), supernet)(archs))
+            found[f"{metric.removeprefix('valid/')}_{bn}"] = pairs_of(metric, answers)
+    found["angle"] = pairs_of(ANGLE, AngleEvaluator(supernet_of(NAME, "none"), supernet)(archs))
     voters = VoteEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROBES)
     votes = voters(archs)
-    obtained |= {metric.removeprefix("vote/"): taus(metric, votes) for metric in voters.metrics}
-    best = obtained["calibrated_cross_entropy_recalibrate"]
-    plain = obtained["cross_entropy_recalibrate"]
+    found |= {metric.removeprefix("vote/"): pairs_of(metric, votes) for metric in voters.metrics}
+    calibrated, plain = (found[f"{name}_recalibrate"] for name in ("calibrated_cross_entropy", "cross_entropy"))
+    obtained = {name: taus(pairs) for name, pairs in found.items()}
+    obtained["calibrated_minus_plain"] = more = differences(calibrated, plain)
     return Record(
         "supernet_scores_metrics",
         "calibrated cross-entropy orders networks better than cross-entropy, and the weight angle is a score as well",
         "papers 000 and 002; Hu et al. (angle)",
-        "tau of calibrated cross-entropy above that of cross-entropy",
+        "tau of calibrated cross-entropy above that of cross-entropy, the interval of the difference too",
         obtained,
         n=RANDOM + TOP,
-        held=best["tau"][0] > plain["tau"][0],
-        sentence=f"Calibrated {best['tau'][0]:.3f}, plain {plain['tau'][0]:.3f}, angle "
-        f"{obtained['angle']['tau'][0]:.3f} over random networks; in the top 10 % {best['tau_top10pct'][0]:.3f}, "
-        f"{plain['tau_top10pct'][0]:.3f}, {obtained['angle']['tau_top10pct'][0]:.3f}.",
-        interval=best["tau"][1:],
+        held=more["tau"][1] > 0,
+        sentence=f"Calibrated {calibrated[0].tau():.3f}, plain {plain[0].tau():.3f} ({more['tau'][0]:+.3f} "
+        f"{more['tau'][1:]}), angle {found['angle'][0].tau():.3f} over random networks; in the top 10 % "
+        f"{calibrated[1].tau():.3f}, {plain[1].tau():.3f} ({more['tau_top10pct'][0]:+.3f} {more['tau_top10pct'][1:]}), "
+        f"{found['angle'][1].tau():.3f}.",
+        interval=more["tau"][1:],
         spread="[tau, low, high], 95 % by jackknife",
         seeds=[0],
         scale=f"{SPACES[NAME][0]}, supernet of supernets.py ({SPACES[NAME][2]:,} fair steps), {RANDOM} random networks "
@@ -123,12 +141,14 @@ def few_shot() -> Record:
         for i, answer in zip(rows, _entropies(part, [archs[i] for i in rows]), strict=True):
             answers[i] = answer
     longer = continued("longer", StrictFair(), STEPS * len(options))
-    obtained = {
-        "before": taus(SCORE, _entropies(trained(NAME, "none", data())[0], archs)),
-        "few_shot": taus(SCORE, answers),
-        "one_as_long": taus(SCORE, _entropies(longer, archs)),
+    found = {
+        "few_shot": pairs_of(SCORE, answers),
+        "one_as_long": pairs_of(SCORE, _entropies(longer, archs)),
+        "before": pairs_of(SCORE, _entropies(trained(NAME, "none", data())[0], archs)),
     }
-    few, one = obtained["few_shot"], obtained["one_as_long"]
+    obtained = {name: taus(pairs) for name, pairs in found.items()}
+    obtained["few_shot_minus_one"] = more = differences(found["few_shot"], found["one_as_long"])
+    told = [" and ".join(f"{p.tau():.3f}" for p in pairs) for pairs in found.values()]
     return Record(
         "supernet_scores_few_shot",
         "few-shot supernets order networks better than one supernet does",
@@ -136,11 +156,11 @@ def few_shot() -> Record:
         "tau of three supernets above that of one",
         obtained,
         n=RANDOM + TOP,
-        held=few["tau"][0] > one["tau"][0],
-        sentence=f"Three supernets {few['tau'][0]:.3f}, one trained as long {one['tau'][0]:.3f}, before "
-        f"{obtained['before']['tau'][0]:.3f} over random networks; in the top 10 % {few['tau_top10pct'][0]:.3f}, "
-        f"{one['tau_top10pct'][0]:.3f}, {obtained['before']['tau_top10pct'][0]:.3f}.",
-        interval=few["tau"][1:],
+        held=more["tau"][1] > 0,
+        sentence=f"tau over random networks and in the top 10 %: three supernets {told[0]}, one trained as long "
+        f"{told[1]}, before {told[2]}; differences {more['tau'][0]:+.3f} {more['tau'][1:]} and "
+        f"{more['tau_top10pct'][0]:+.3f} {more['tau_top10pct'][1:]}.",
+        interval=more["tau"][1:],
         spread="[tau, low, high], 95 % by jackknife",
         seeds=[0],
         scale=f"{SPACES[NAME][0]}; from one supernet of {SPACES[NAME][2]:,} fair steps, {STEPS:,} more for each option "
@@ -165,15 +185,6 @@ def _entropies(supernet: Supernet, archs: list[Arch]) -> list[Metrics]:
     return SupernetEvaluator(supernet.eval(), scored_images(), (SCORE,))(archs)
 
 
-def main() -> None:
-    """Both records."""
-    torch.set_num_threads(1)
-    for job in (scores, few_shot):
-        begin = process_time()
-        record = job()
-        record.cpu_minutes = round((process_time() - begin) / 60, 1)
-        record.write()
-
-
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    write_all({"scores": scores, "few_shot": few_shot})

@@ -14,6 +14,7 @@ from supernetic.ranking.correlation import (
     spearman,
     t95,
     tau,
+    tau_difference,
     weighted_tau,
 )
 
@@ -117,3 +118,18 @@ def test_bad_lists() -> None:
         tau([1, 2], [1, 2, 3])
     with pytest.raises(InputError, match="finite"):
         tau([1, np.nan], [1, 2])
+
+
+def test_a_difference_of_taus_is_jackknifed_as_one_number() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=40)
+    good, bad = (truth + rng.normal(size=40) * noise for noise in (0.5, 2.0))
+    value, (low, high) = tau_difference(count_pairs(good, truth), count_pairs(bad, truth))
+    assert value == pytest.approx(tau(good, truth) - tau(bad, truth))
+    left_out = np.array([tau(*(np.delete(v, i) for v in (good, truth))) - tau(*(np.delete(v, i) for v in (bad, truth)))
+                         for i in range(40)])  # fmt: skip
+    reach = t95(39) * np.sqrt(39 / 40 * ((left_out - left_out.mean()) ** 2).sum())
+    assert (low, high) == pytest.approx((value - reach, value + reach))
+    assert tau_difference(count_pairs(good, truth), count_pairs(good, truth)) == (0.0, (0.0, 0.0))
+    with pytest.raises(InputError, match="the same items, got 40 and 39"):
+        tau_difference(count_pairs(good, truth), count_pairs(good[1:], truth[1:]))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil, isfinite
+from collections.abc import Callable, Sequence
+from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,94 +13,33 @@ from .. import catalog
 from ..benchmarks import Column, Table
 from ..benchmarks.table import Floats, Ints
 from ..errors import InputError, UnknownNameError
-from ..ranking.correlation import Interval, count_pairs, pearson, spearman, weighted_tau
-from ..ranking.top_n import SIZES, Group, Usage, best_first, group, random_group, tau_a, top_groups, top_share, usage
-from ..ranking.trust import Outcome, regret, top_pick
+from ..ranking.correlation import count_pairs, pearson, spearman, tau_difference, weighted_tau
+from ..ranking.top_n import (
+    SIZES,
+    Usage,
+    best_first,
+    group,
+    random_group,
+    tau_a,
+    top_groups,
+    top_rows,
+    top_share,
+    usage,
+)
+from ..ranking.trust import regret, top_pick
 from ..ranking.vote import KINDS as VOTES
 from ..ranking.vote import vote as combine
 from ..space import Space
 from .columns import column_of, find_runs, find_table, scored, split_scores
 from .ladder import is_ladder, laddered
+from .rank_result import Against, RankResult
 from .score import Report
-from .told import Told
 from .votes import is_vote, voted
 
 QUICK, SLOW, TRAINED = (0, 0), (1000, 300), (20, 0)  # networks that are scored, at random (0: all) and of the top 10 %
+Score = Callable[[Ints], Floats]  # of some rows of a table
+
 FEW = 30  # networks below which a correlation says little
-
-
-@dataclass(frozen=True)
-class RankResult(Told):
-    """Correlations of `score` with `truth` over `n` networks, and what choosing by the score would cost."""
-
-    space: str
-    without: tuple[str, ...]  # masked operations
-    score: str
-    truth: str
-    truth_about: str  # data set, split, schedule and seed of the truth
-    truth_split: str
-    counts: str  # what an item is: "encodings" or "networks"
-    sampled: str  # which of them were taken; empty for all
-    n: int
-    tau: float  # paper 002's; tied pairs count for neither side
-    interval: Interval  # 95 %, of tau
-    tau_scalenet: float
-    tau_b: float
-    spearman: float
-    pearson: float
-    weighted_tau: float
-    top_n: tuple[Group, ...]
-    random: Group
-    tau_a: float
-    top10pct: Group
-    regret: dict[int, Outcome]  # by the number of networks that would be trained
-    top1pct: Outcome
-    usage: tuple[Usage, ...]
-    warnings: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain records; what is undefined is null."""
-        record = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        record["tau_top10pct"] = self.top10pct.tau
-        cleaned: dict[str, Any] = _plain(record)
-        return cleaned
-
-    def lines(self) -> list[str]:
-        """A summary for people."""
-        about = f" ({self.truth_about})" if self.truth_about else ""
-        masked = f" without {', '.join(self.without)}" if self.without else ""
-        return [
-            f"{self.score} against {self.truth}{about}",
-            f"on {self.space}{masked}, {self.n:,} {self.counts}" + (f" ({self.sampled})" if self.sampled else ""),
-            "",
-            f"  tau          {_number(self.tau)}  {_range(self.interval)}  paper 002: ties count for neither side",
-            f"  in top 10 %  {_number(self.top10pct.tau)}  {_range(self.top10pct.interval)}  n {self.top10pct.n}",
-            f"  tau-b        {_number(self.tau_b)}",
-            f"  ScaleNet     {_number(self.tau_scalenet)}  ties discordant, absolute value",
-            f"  weighted     {_number(self.weighted_tau)}  pairs weighted by 1/rank",
-            f"  Spearman     {_number(self.spearman)}",
-            f"  Pearson      {_number(self.pearson)}",
-            "",
-            "  top N        tau     95 % interval     mean score",
-            *(_row(f"{g.n}", g) for g in self.top_n),
-            _row(f"random {self.random.n}", self.random),
-            f"  tau_a        {_number(self.tau_a)}  of the mean score over N; -1 is ideal",
-            "",
-            *self._choosing(),
-            *(f"  note: {w}" for w in self.warnings),
-        ]
-
-    def _choosing(self) -> list[str]:
-        """What a user of the score gets."""
-        top = self.top1pct
-        if not top.n:
-            return []
-        low, high = top.interval
-        losses = ", ".join(f"{r.mean:.3g} with {k} trained" for k, r in self.regret.items())
-        return [
-            f"  regret       {losses}, choosing by score among {top.pool} random ones",
-            f"  top pick     is in their true top 1 % with probability {top.mean:.2f} [{low:.2f}, {high:.2f}]",
-        ]
 
 
 def rank(
@@ -110,6 +47,7 @@ def rank(
     *,
     score: str,
     truth: str,
+    against: str = "",
     table: str | Path | Table | None = None,
     without: Sequence[str] = (),
     unique: bool | None = None,
@@ -136,10 +74,13 @@ def rank(
     - a training on a subset of `data`, `ladder:size=500,seeds=2`, by calibrated cross-entropy on the valid split; so
       many `workers` at a time.
 
-    `without` masks operations. `unique` counts networks instead of encodings; by default where the space says which
-    encodings coincide. `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes,
-    20 for trainings) and `sample_top` that many more of the true top 10 % (300 for supernets and votes), on which the
-    correlation in the top 10 % is then measured. `bn` says where a supernet's BN statistics come from.
+    `against` is another score, to be beaten: the taus are compared over the same networks, with an interval of their
+    difference. `without` masks operations. `unique` counts networks instead of encodings; by default where the space
+    says which encodings coincide.
+
+    `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes, 20 for trainings) and
+    `sample_top` that many more of the true top 10 % (300 for supernets and votes), on which the correlation in the top
+    10 % is then measured. `bn` says where a supernet's BN statistics come from.
     """
     if not top or min(top) < 2:
         raise InputError(f"top-N sizes must be at least 2, got {', '.join(map(str, top)) or 'none'}")
@@ -150,7 +91,8 @@ def rank(
         raise InputError(f"there must be a worker, got workers={workers}")
     if find_runs(truth) or (truth not in full.columns and (is_vote(truth) or is_ladder(truth))):
         raise InputError(f"the truth is a column of a table, not a supernet's score, a vote or a ladder; got {truth}")
-    names = split_scores(score)
+    own = split_scores(score)
+    names = [*own, *(split_scores(against) if against else ())]
     columns = {str(i): column_of(full, name) for i, name in enumerate((truth, *names))}
     chosen = dataclasses.replace(full, columns=columns).restrict(without)
     merge = chosen.counts_networks if unique is None else unique
@@ -172,7 +114,8 @@ def rank(
         remarks += more
     random, best = (rows[np.isin(rows, _complete(chosen))] for rows in drawn)
     if len(random) < 2:
-        raise InputError(f"a ranking needs two architectures with both {score} and {truth}, got {len(random)}")
+        both = " and ".join(filter(None, (score, against, truth)))
+        raise InputError(f"a ranking needs two architectures with {both}, got {len(random)}")
     doubts += remarks
     left_out = len(chosen) - len(known) + len(drawn[0]) - len(random)
     if left_out:
@@ -180,12 +123,25 @@ def rank(
     counts = "networks" if merge else "encodings"
     sampled = f"drawn from {len(known):,}" if len(drawn[0]) < len(known) else ""
     sampled += f", and {len(best)} of their top 10 %" if len(best) else ""
-    log = vote == "log-rank"
-    result = _measure(chosen.take(random), score, truth, counts, sampled, top, seed, doubts, log)
-    if not len(best):
-        return result
-    x, y = _score(chosen.take(best), log)
-    return dataclasses.replace(result, top10pct=group(x, y, np.arange(len(best))))
+    mine, theirs = (_combined(chosen, some, vote == "log-rank") for some in _halves(len(own), len(names)))
+    y = chosen.columns["0"].values
+    result = _measure(chosen.take(random), mine(random), score, truth, counts, sampled, top, seed, doubts)
+    if len(best):
+        result = dataclasses.replace(result, top10pct=group(mine(best), y[best], np.arange(len(best))))
+    if against:
+        result = dataclasses.replace(result, against=_against(against, mine, theirs, y, random, best))
+    return result
+
+
+def _against(name: str, mine: Score, theirs: Score, truth: Floats, random: Ints, best: Ints) -> Against:
+    """The taus of two scores compared, over random rows and over the best: drawn as such, or the best of the random."""
+    x, z, y = mine(random), theirs(random), truth[random]
+    more = tau_difference(count_pairs(x, y), count_pairs(z, y))
+    if len(best):
+        x, z, y = mine(best), theirs(best), truth[best]
+    else:
+        x, z, y = (values[top_rows(y, 0.1)] for values in (x, z, y))
+    return Against(name, *more, *tau_difference(count_pairs(x, y), count_pairs(z, y)))
 
 
 def _complete(table: Table) -> Ints:
@@ -193,10 +149,20 @@ def _complete(table: Table) -> Ints:
     return np.flatnonzero(np.isfinite([c.values for c in table.columns.values()]).all(axis=0))
 
 
-def _score(table: Table, log: bool) -> tuple[Floats, Floats]:
-    """(score, truth), the score combined by (log-)rank if there are several."""
-    y, *parts = (c.values for c in table.columns.values())
-    return parts[0] if len(parts) == 1 else combine(parts, log=log), y
+def _halves(own: int, both: int) -> tuple[list[str], list[str]]:
+    """The columns of the score, and of the one that it is held against."""
+    names = [str(i) for i in range(1, both + 1)]
+    return names[:own], names[own:]
+
+
+def _combined(table: Table, names: Sequence[str], log: bool) -> Score:
+    """A score over some rows, combined by (log-)rank among them if it has several columns."""
+
+    def score(rows: Ints) -> Floats:
+        parts = [table.columns[name].values[rows] for name in names]
+        return parts[0] if len(parts) == 1 else combine(parts, log=log)
+
+    return score
 
 
 def _draw(table: Table, known: Ints, n: int, top: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -214,6 +180,7 @@ def _draw(table: Table, known: Ints, n: int, top: int, rng: np.random.Generator)
 
 def _measure(
     table: Table,
+    x: Floats,
     score: str,
     truth: str,
     counts: str,
@@ -221,10 +188,9 @@ def _measure(
     top: Sequence[int],
     seed: int,
     warnings: list[str],
-    log: bool,
 ) -> RankResult:
     rng = np.random.default_rng(seed)
-    x, y = _score(table, log)
+    y = table.columns["0"].values
     pairs = count_pairs(x, y)
     low, high = pairs.interval()
     if not (low > 0 or high < 0):
@@ -278,29 +244,3 @@ def _doubts(columns: dict[str, Column], truth: str, names: Sequence[str]) -> Seq
         elif column.is_test:
             doubts.append(f"the score {name} holds test data: good for a study, not for a search")
     return doubts
-
-
-# --- output -----------------------------------------------------------------------------------------------------------
-
-
-def _plain(value: Any) -> Any:
-    """JSON types only; non-finite numbers become null."""
-    if hasattr(value, "to_json"):
-        return _plain(value.to_json())
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _number(value: float) -> str:
-    return f"{value:+.3f}" if isfinite(value) else "undefined"
-
-
-def _range(interval: Interval) -> str:
-    return f"[{interval[0]:+.3f}, {interval[1]:+.3f}]" if isfinite(interval[0]) else ""
-
-
-def _row(label: str, g: Group) -> str:
-    return f"  {label:<13}{_number(g.tau):<8}{_range(g.interval):<18}{g.mean_score:.6g}"

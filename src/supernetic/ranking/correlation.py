@@ -74,12 +74,9 @@ class Pairs:
         Each item in turn is left out with all its pairs (exactly, from the counts per item). No item ever meets
         itself, as duplicates of a bootstrap would: those tie and pull tau towards 0.
         """
-        n = self.n
-        if n < 3:
+        if self.n < 3:
             return UNKNOWN
-        left_out = (self.surplus - (self.concordant - self.discordant)) / ((n - 1) * (n - 2) / 2)
-        spread = sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
-        reach = t95(n - 1) * spread
+        reach = _jackknife(self.concordant - self.discordant)
         return max(-1.0, self.tau() - reach), min(1.0, self.tau() + reach)
 
 
@@ -96,6 +93,24 @@ def count_pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> Pairs:
     concordant[order] = _ascending(rank_y[order])
     tied = same_x + same_y - same_both  # in either, the item itself counted once
     return Pairs(concordant, n - tied - concordant, same_x - 1, same_y - 1)
+
+
+def tau_difference(a: Pairs, b: Pairs) -> tuple[float, Interval]:
+    """How much larger the first tau is, of two scores of the same items; and its 95 % interval by the jackknife."""
+    if a.n != b.n:
+        raise InputError(f"taus differ over the same items, got {a.n} and {b.n}")
+    value = a.tau() - b.tau()
+    if a.n < 3:
+        return value, UNKNOWN
+    reach = _jackknife(a.concordant - a.discordant - b.concordant + b.discordant)
+    return value, (value - reach, value + reach)
+
+
+def _jackknife(surplus: Ints) -> float:
+    """Half the width of a tau's 95 % interval, from the surplus of concordant pairs at each item."""
+    n = len(surplus)
+    left_out = (int(surplus.sum()) // 2 - surplus) / ((n - 1) * (n - 2) / 2)
+    return t95(n - 1) * sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
 
 
 def _ascending(values: Ints) -> Ints:
