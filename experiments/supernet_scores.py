@@ -2,10 +2,12 @@
 
     python experiments/supernet_scores.py scores       one supernet, several scores: writes supernet_scores_metrics.toml
     python experiments/supernet_scores.py few_shot     trains what is missing (resumable): supernet_scores_few_shot.toml
+    python experiments/supernet_scores.py uniform      the same, of uniform paths: supernet_scores_uniform.toml
 
-Both start from the supernet of `supernets.py train macro none`. Few-shot: three copies of it are trained on, each on
+The first two start from the supernet of `supernets.py train macro none`. Few-shot: three copies of it are trained on, each on
 the networks with one option in its first layer; beside them one copy on all networks, for as many steps as the three
-have together. Runs go to `runs/supernets/`.
+have together. Uniform paths: a supernet of the same recipe with three times as many steps, of one path each. Runs go to
+`runs/supernets/`.
 """
 
 from __future__ import annotations
@@ -32,11 +34,13 @@ from supernetic.run import open_run
 from supernetic.samplers.fixed import Fixed
 from supernetic.samplers.step import Sampler
 from supernetic.samplers.strict_fair import StrictFair
+from supernetic.samplers.uniform import Uniform
 from supernetic.space import Arch
 from supernetic.supernets.supernet import Supernet
 from supernetic.training.loop import fit
 from supernetic.training.recipe import Recipe
 from supernets import IMAGES, PARTS, RANDOM, RUNS, SPACES, TOP, data, few_images, networks, supernet_of, trained
+from supernets import recipe as like_theirs
 
 NAME = "macro"
 STEPS = 500  # of each part
@@ -168,12 +172,46 @@ def few_shot() -> Record:
     )
 
 
+def uniform() -> Record:
+    """Uniform paths against strictly fair ones, at equal cost, in a longer training than the studies have."""
+    archs, _ = asked()
+    paths = len(catalog.space(SPACES[NAME][0]).choices[0].options)
+    steps = paths * SPACES[NAME][2]
+    made = _fitted("uniform", supernet_of(NAME, "none"), Uniform(), like_theirs(steps), 0)
+    found = {
+        "uniform": pairs_of(SCORE, _entropies(made, archs)),
+        "fair": pairs_of(SCORE, _entropies(trained(NAME, "none", data())[0], archs)),
+    }
+    obtained = {name: taus(pairs) for name, pairs in found.items()}
+    obtained["uniform_minus_fair"] = more = differences(found["uniform"], found["fair"])
+    told = [" and ".join(f"{p.tau():.3f}" for p in pairs) for pairs in found.values()]
+    return Record(
+        "supernet_scores_uniform",
+        "strictly fair paths order networks at least as well as uniform ones, at equal cost",
+        "paper 002, section 5, and paper 004, section 5.1, at a small scale",
+        "tau of uniform paths not above that of fair ones",
+        obtained,
+        n=RANDOM + TOP,
+        held=more["tau"][2] <= 0,
+        sentence=f"tau over random networks and in the top 10 %: uniform {told[0]}, fair {told[1]}; differences "
+        f"{more['tau'][0]:+.3f} {more['tau'][1:]} and {more['tau_top10pct'][0]:+.3f} {more['tau_top10pct'][1:]}.",
+        interval=more["tau"][1:],
+        spread="[tau, low, high], 95 % by jackknife over networks; one training each",
+        seeds=[0],
+        scale=f"{SPACES[NAME][0]}; {steps:,} uniform steps of one path, {SPACES[NAME][2]:,} fair ones of {paths}; "
+        f"cross-entropy on {IMAGES} images, recalibrated BN",
+    )
+
+
 def continued(name: str, sampler: Sampler, steps: int) -> Supernet:
     """A copy of the supernet, trained on."""
-    supernet, _ = trained(NAME, "none", data())
-    plan = recipe(steps)
+    return _fitted(name, trained(NAME, "none", data())[0], sampler, recipe(steps), 1)
+
+
+def _fitted(name: str, supernet: Supernet, sampler: Sampler, plan: Recipe, order: int) -> Supernet:
+    """The supernet after a training, which goes on where it was; `order` is the seed of the batches."""
     settings = {"space": SPACES[NAME][0], "sampler": repr(sampler), "recipe": repr(plan), "seed": 0}
-    batches = Batches(data(), "train", plan.batch_size, 1, parse(plan.augment))
+    batches = Batches(data(), "train", plan.batch_size, order, parse(plan.augment))
     with open_run(RUNS / f"{NAME}-{name}", settings) as run:
         for p in fit(supernet, batches, sampler, plan, run, checkpoint_every=500):
             if p.step % 100 == 0:
@@ -187,4 +225,4 @@ def _entropies(supernet: Supernet, archs: list[Arch]) -> list[Metrics]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    write_all({"scores": scores, "few_shot": few_shot})
+    write_all({"scores": scores, "few_shot": few_shot, "uniform": uniform})
