@@ -4,10 +4,10 @@
     python experiments/supernet_scores.py few_shot     trains what is missing (resumable): supernet_scores_few_shot.toml
     python experiments/supernet_scores.py uniform      the same, of uniform paths: supernet_scores_uniform.toml
 
-The first two start from the supernet of `supernets.py train macro none`. Few-shot: three copies of it are trained on, each on
-the networks with one option in its first layer; beside them one copy on all networks, for as many steps as the three
-have together. Uniform paths: a supernet of the same recipe with three times as many steps, of one path each. Runs go to
-`runs/supernets/`.
+The first two start from the supernet of `supernets.py train macro none`. Few-shot: three copies of it are trained on,
+each on the networks with one option in its first layer; beside them one copy on all networks, for as many steps as the
+three have together. Uniform paths: a supernet of the same recipe with three times as many steps, of one path each. Runs
+go to `runs/supernets/`.
 """
 
 from __future__ import annotations
