@@ -3,6 +3,7 @@
     python experiments/supernet_scores.py scores       one supernet, several scores: writes supernet_scores_metrics.toml
     python experiments/supernet_scores.py few_shot     trains what is missing (resumable): supernet_scores_few_shot.toml
     python experiments/supernet_scores.py uniform      the same, of uniform paths: supernet_scores_uniform.toml
+    python experiments/supernet_scores.py votes        both of these supernets as voters (after `ranker.py votes macro`)
 
 The first two start from the supernet of `supernets.py train macro none`. Few-shot: three copies of it are trained on,
 each on the networks with one option in its first layer; beside them one copy on all networks, for as many steps as the
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from ranker import answers, table_of
 from record import Record, write_all
 
 from supernetic import catalog
@@ -27,9 +29,10 @@ from supernetic.evaluators.angle import ANGLE, AngleEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.evaluators.votes import VoteEvaluator
 from supernetic.objective import Metrics
-from supernetic.pipeline.images.scoring import PROBES
+from supernetic.pipeline.images.scoring import PROBES, VOTERS
 from supernetic.ranking.ballot import quality
 from supernetic.ranking.correlation import Pairs, count_pairs, tau_difference
+from supernetic.ranking.vote import vote
 from supernetic.run import open_run
 from supernetic.samplers.fixed import Fixed
 from supernetic.samplers.step import Sampler
@@ -203,6 +206,45 @@ def uniform() -> Record:
     )
 
 
+def votes() -> Record:
+    """The vote that `search` goes by, with the cross-entropies of the fair and of the uniform supernet."""
+    archs, _ = asked()
+    table = table_of(NAME)
+    rows = table.find(np.array(archs, dtype=np.int8))
+    known = answers(f"{NAME}-votes.json", table)[0]
+    free = {name: known[name][rows] for name in VOTERS if name != SCORE}
+    made = {
+        "uniform": _fitted("uniform", supernet_of(NAME, "none"), Uniform(), like_theirs(3 * SPACES[NAME][2]), 0),
+        "fair": trained(NAME, "none", data())[0],
+    }
+    found = {}
+    for name, supernet in made.items():
+        entropy = np.array([quality(SCORE, a) for a in _entropies(supernet, archs)])
+        found[name] = [
+            count_pairs(vote({**{n: x[part] for n, x in free.items()}, SCORE: entropy[part]}), asked()[1][part])
+            for part in PARTS
+        ]
+    obtained = {name: taus(pairs) for name, pairs in found.items()}
+    obtained["uniform_minus_fair"] = more = differences(found["uniform"], found["fair"])
+    told = [" and ".join(f"{p.tau():.3f}" for p in pairs) for pairs in found.values()]
+    return Record(
+        "supernet_scores_votes",
+        "the vote is as good with a supernet of fair paths as with one of uniform paths",
+        "ours: which sampler search should use",
+        "no difference",
+        obtained,
+        n=RANDOM + TOP,
+        held=more["tau"][1] <= 0 <= more["tau"][2],
+        sentence=f"tau over random networks and in the top 10 %: with uniform paths {told[0]}, with fair ones "
+        f"{told[1]}; differences {more['tau'][0]:+.3f} {more['tau'][1:]} and {more['tau_top10pct'][0]:+.3f} "
+        f"{more['tau_top10pct'][1:]}.",
+        interval=more["tau"][1:],
+        spread="[tau, low, high], 95 % by jackknife over networks; one training each",
+        seeds=[0],
+        scale="as supernet_scores_uniform.toml; votes of ranker.py; ranks among the networks of each end",
+    )
+
+
 def continued(name: str, sampler: Sampler, steps: int) -> Supernet:
     """A copy of the supernet, trained on."""
     return _fitted(name, trained(NAME, "none", data())[0], sampler, recipe(steps), 1)
@@ -225,4 +267,4 @@ def _entropies(supernet: Supernet, archs: list[Arch]) -> list[Metrics]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    write_all({"scores": scores, "few_shot": few_shot, "uniform": uniform})
+    write_all({"scores": scores, "few_shot": few_shot, "uniform": uniform, "votes": votes})
