@@ -16,7 +16,7 @@ TESTS = Path(__file__).parent
 # A module imports only from lower layers. Rooms on one line do not import one another.
 LAYERS = [
     ["errors"],
-    ["blueprint", "objective", "calibration", "datasets"],
+    ["blueprint", "objective", "calibration", "datasets", "settings"],
     ["space", "pareto", "stabiliser"],
     ["strategy", "nn"],
     ["spaces"],

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, UnknownNameError
+from .settings import with_settings
 from .space import Space
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ TABLES = {
     "nasbench201": "supernetic.benchmarks.nasbench201:load",
     "macro": "supernetic.benchmarks.macro:load",
 }
-SETTINGS = (bool, int, float, str, tuple[int, ...], tuple[str, ...])  # types that text can give
-DECLARED = ("name", "paper")  # what no text may change
 SUFFIXES = (".csv", ".npz", ".tfrecord")  # of files that hold a table
 
 
@@ -93,37 +92,3 @@ def table(text: str | Path, of: Space | None = None) -> Table:
     if bundled.space.choices != of.choices:
         raise InputError(f"the table {text} holds architectures of {bundled.space}, not of {of}")
     return dataclasses.replace(bundled, space=of)
-
-
-def with_settings(base: Any, name: str, settings: str) -> Any:
-    """A frozen dataclass with `key=value,...`, each value read by the type of its field."""
-    hints = {k: h for k, h in get_type_hints(type(base)).items() if h in SETTINGS}
-    fields = [f.name for f in dataclasses.fields(base) if f.name in hints and f.name not in DECLARED]
-    values: dict[str, Any] = {}
-    for item in filter(None, settings.split(",")):
-        key, equals, value = item.partition("=")
-        if not equals:
-            raise InputError(f"settings of {name} are key=value,..., got {item!r}")
-        if key not in fields:
-            raise UnknownNameError(f"setting of {name}", key, fields)
-        values[key] = _read(hints[key], f"{name}: {key}", value)
-    return dataclasses.replace(base, **values) if values else base
-
-
-def _read(hint: Any, what: str, value: str) -> Any:
-    if hint is bool:
-        if value.lower() not in ("true", "false"):
-            raise InputError(f"{what} must be true or false, got {value!r}")
-        return value.lower() == "true"
-    if hint in (int, float):
-        try:
-            number = hint(value)
-        except ValueError:
-            raise InputError(f"{what} must be a number, got {value!r}") from None
-        if number <= 0:
-            raise InputError(f"{what} must be positive, got {value}")
-        return number
-    if hint is str:
-        return value
-    items = value.split("+")
-    return tuple(items if hint == tuple[str, ...] else (_read(int, what, v) for v in items))

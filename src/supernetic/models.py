@@ -23,6 +23,7 @@ from . import catalog
 from .blueprint import Blueprint
 from .errors import InputError, UnknownNameError
 from .families import Member
+from .settings import with_settings
 from .space import Space
 from .strategy import parse_scaling, scale
 
@@ -87,7 +88,7 @@ def members(text: str, classes: int, in_channels: int, side: int, size: str = "c
     base = _in_size(kind, size)
     made = []
     for chosen in _sweep(base, [item for item in items if not item.startswith("size=")]):
-        one: Any = catalog.with_settings(base, name, ",".join(chosen))
+        one: Any = with_settings(base, name, ",".join(chosen))
         network = _of_space(one, arch, chosen, shape, size) if isinstance(one, Space) else one.network(*shape)
         told = ",".join([*chosen, *(f"size={s}" for s in sizes)])
         made.append(Member(name + (f":{told}" if told else "") + (f"/{arch}" if slash else ""), network))

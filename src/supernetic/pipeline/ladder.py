@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ..benchmarks import Column, Table
 from ..benchmarks.table import Ints
-from ..catalog import with_settings
 from ..errors import InputError, UnknownNameError
 from ..objective import Metrics
+from ..settings import with_settings
 from .score import Report
 from .votes import in_chunks, missing_last
 

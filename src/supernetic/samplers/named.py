@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..catalog import with_settings
 from ..errors import UnknownNameError
+from ..settings import with_settings
 from .attentive import Attentive
 from .budgeted import Budgeted
 from .fixed import Fixed

@@ -1,0 +1,45 @@
+"""Settings as text behind a name, as in `nasbench201:cells=2,without=none+avg_pool_3x3` or `attentive:k=5`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, get_type_hints
+
+from .errors import InputError, UnknownNameError
+
+SETTINGS = (bool, int, float, str, tuple[int, ...], tuple[str, ...])  # types that text can give
+DECLARED = ("name", "paper")  # what no text may change
+
+
+def with_settings(base: Any, name: str, settings: str) -> Any:
+    """A frozen dataclass with `key=value,...`, each value read by the type of its field."""
+    hints = {k: h for k, h in get_type_hints(type(base)).items() if h in SETTINGS}
+    fields = [f.name for f in dataclasses.fields(base) if f.name in hints and f.name not in DECLARED]
+    values: dict[str, Any] = {}
+    for item in filter(None, settings.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise InputError(f"settings of {name} are key=value,..., got {item!r}")
+        if key not in fields:
+            raise UnknownNameError(f"setting of {name}", key, fields)
+        values[key] = _read(hints[key], f"{name}: {key}", value)
+    return dataclasses.replace(base, **values) if values else base
+
+
+def _read(hint: Any, what: str, value: str) -> Any:
+    if hint is bool:
+        if value.lower() not in ("true", "false"):
+            raise InputError(f"{what} must be true or false, got {value!r}")
+        return value.lower() == "true"
+    if hint in (int, float):
+        try:
+            number = hint(value)
+        except ValueError:
+            raise InputError(f"{what} must be a number, got {value!r}") from None
+        if number <= 0:
+            raise InputError(f"{what} must be positive, got {value}")
+        return number
+    if hint is str:
+        return value
+    items = value.split("+")
+    return tuple(items if hint == tuple[str, ...] else (_read(int, what, v) for v in items))
