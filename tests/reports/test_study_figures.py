@@ -57,3 +57,13 @@ def test_an_operation_has_one_colour_in_all_plots() -> None:
     assert colours["b"] in masked
     assert colours["a"] not in masked
     assert ">all<" in masked
+
+
+def test_the_other_score_of_a_ranking_can_be_drawn() -> None:
+    table = {"a": RANKED | {f"cross_entropy/tau@{n}": spread(0.3) for n in ("10", "500", "random")}}
+    record = {"measure": {"kind": "ranking"}, "seeds": [0], "shown": [], "measured": [], "table": table}
+    figure = {"variants": ["a"], "metrics": ["cross_entropy/tau", "tau"]}
+    assert [p.caption for p in figure_plots(record, figure)] == [
+        "tau by cross-entropy in the top N",
+        "tau in the top N",
+    ]

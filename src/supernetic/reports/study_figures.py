@@ -44,7 +44,9 @@ def _ranking(record: Record, figure: Record) -> Iterator[Plot]:
     places = _places(record)
     score = record["measure"].get("score", "valid/accuracy").partition("/")[2].replace("_", "-")
     for metric in figure["metrics"] or ("tau", "score"):
-        label = f"{NAMES['score']} {score}" if metric == "score" else NAMES.get(metric, metric)
+        other, _, name = metric.rpartition("/")
+        label = f"{NAMES['score']} {score}" if metric == "score" else NAMES.get(name, name)
+        label += f" by {other.replace('_', '-')}" if other else ""
         series = _series(record, figure["variants"], [f"{metric}@{p}" for p in places])
         unit = ", minus" if metric == "score" and "cross" in score else ""
         yield Plot(f"{label}{unit} in the top N", categories(series, places, label, zero=metric != "score"))
