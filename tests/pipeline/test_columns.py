@@ -44,6 +44,15 @@ def test_runs_of_a_few_shot_supernet_stand_between_commas(tmp_path: Path) -> Non
     assert find_runs(f"{a},{tmp_path}/e") is None
 
 
+def test_other_scores_stay_what_they_are_inside_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert find_runs("jacov") is None
+    assert find_runs(".,") is None
+    assert split_scores("macs+jacov") == ["macs", "jacov"]
+    assert find_runs(".") == (["."], "")
+
+
 def test_columns_by_name(tmp_path: Path) -> None:
     table = nasbench201.load()
     assert column_of(table, "table/c10_valid_200") is table["c10_valid_200"]

@@ -51,7 +51,7 @@ def find_runs(name: str) -> tuple[list[str], str] | None:
     path, _, metric = name.rpartition(":")
     for text, wanted in ((name, ""), (path, metric)):
         for runs in ([text], text.split(PARTS)):
-            if all(map(is_run, runs)):
+            if all(run and is_run(run) for run in runs):  # no text is no run, wherever one stands
                 return runs, wanted
     return None
 

@@ -32,7 +32,8 @@ def ask_parts(runs: Sequence[str], space: Space, archs: Sequence[Arch], ask: Ask
     for row, arch in enumerate(archs):
         rows.setdefault(options[arch[i]], []).append(row)
     if lacking := [o for o in rows if o not in trained]:
-        raise InputError(f"no run was trained on the networks with {lacking[0]} as {choice}, of which there are some")
+        n = len(rows[lacking[0]])
+        raise InputError(f"no run was trained on {lacking[0]} as {choice}, which {n} of {len(archs)} networks have")
     answers: list[Metrics] = [{}] * len(archs)
     for option, some in rows.items():
         for row, answer in zip(some, ask(trained[option], [archs[r] for r in some]), strict=True):
