@@ -42,22 +42,15 @@ from supernetic.space import Arch
 from supernetic.supernets.supernet import Supernet
 from supernetic.training.loop import fit
 from supernetic.training.recipe import Recipe
-from supernets import IMAGES, PARTS, RANDOM, RUNS, SPACES, TOP, data, few_images, networks, supernet_of, trained
-from supernets import recipe as like_theirs
+from supernets import IMAGES, PARTS, RANDOM, RUNS, SPACES, TOP, data, few_images, networks, recipe, supernet_of, trained
 
 NAME = "macro"
 STEPS = 500  # of each part
+PATHS = 3  # of a fair step: as many as a layer has options
 SCORE = "valid/cross_entropy"
 MORE = ("zen", "snip")  # votes that ranker.py leaves out, for their time
 ENDS = ("tau", "tau_top10pct")
 Taus = dict[str, list[float]]
-
-
-def recipe(steps: int) -> Recipe:
-    """That of `supernets.py`, at a quarter of its rate: the weights are trained already."""
-    return Recipe(
-        length=f"{steps} steps", batch_size=64, augment="shift+flip", lr=0.05, weight_decay=3e-4, clip_norm=5.0
-    )
 
 
 @cache
@@ -107,13 +100,13 @@ def scores() -> Record:
     found: dict[str, list[Pairs]] = {}
     for bn in ("recalibrate", "batch"):
         evaluate = SupernetEvaluator(supernet, images, bn=bn)
-        answers = evaluate(archs)
+        known = evaluate(archs)
         for metric in evaluate.metrics:
-            found[f"{metric.removeprefix('valid/')}_{bn}"] = pairs_of(metric, answers)
+            found[f"{metric.removeprefix('valid/')}_{bn}"] = pairs_of(metric, known)
     found["angle"] = pairs_of(ANGLE, AngleEvaluator(supernet_of(NAME, "none"), supernet)(archs))
     voters = VoteEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROBES)
-    votes = voters(archs)
-    found |= {metric.removeprefix("vote/"): pairs_of(metric, votes) for metric in voters.metrics}
+    voted = voters(archs)
+    found |= {metric.removeprefix("vote/"): pairs_of(metric, voted) for metric in voters.metrics}
     calibrated, plain = (found[f"{name}_recalibrate"] for name in ("calibrated_cross_entropy", "cross_entropy"))
     obtained = {name: taus(pairs) for name, pairs in found.items()}
     obtained["calibrated_minus_plain"] = more = differences(calibrated, plain)
@@ -141,113 +134,94 @@ def few_shot() -> Record:
     """Three supernets, each for a third of all networks, against one that was trained as long as the three."""
     archs, _ = asked()
     options = [str(o) for o in catalog.space(SPACES[NAME][0]).choices[0].options]
-    answers: list[Metrics] = [{}] * len(archs)
+    parts: list[Metrics] = [{}] * len(archs)
     for gene, option in enumerate(options):
         part = continued(f"part-{option}", Fixed(option=option), STEPS)
         rows = [i for i, a in enumerate(archs) if a[0] == gene]
         for i, answer in zip(rows, _entropies(part, [archs[i] for i in rows]), strict=True):
-            answers[i] = answer
+            parts[i] = answer
     longer = continued("longer", StrictFair(), STEPS * len(options))
-    found = {
-        "few_shot": pairs_of(SCORE, answers),
-        "one_as_long": pairs_of(SCORE, _entropies(longer, archs)),
-        "before": pairs_of(SCORE, _entropies(trained(NAME, "none", data())[0], archs)),
-    }
-    obtained = {name: taus(pairs) for name, pairs in found.items()}
-    obtained["few_shot_minus_one"] = more = differences(found["few_shot"], found["one_as_long"])
-    told = [" and ".join(f"{p.tau():.3f}" for p in pairs) for pairs in found.values()]
-    return Record(
-        "supernet_scores_few_shot",
+    return compared(
+        "few_shot",
         "few-shot supernets order networks better than one supernet does",
         "Zhao et al., arXiv 2006.06863; published tables of NAS-Bench-201: .549 against .483",
-        "tau of three supernets above that of one",
-        obtained,
-        n=RANDOM + TOP,
-        held=more["tau"][1] > 0,
-        sentence=f"tau over random networks and in the top 10 %: three supernets {told[0]}, one trained as long "
-        f"{told[1]}, before {told[2]}; differences {more['tau'][0]:+.3f} {more['tau'][1:]} and "
-        f"{more['tau_top10pct'][0]:+.3f} {more['tau_top10pct'][1:]}.",
-        interval=more["tau"][1:],
-        spread="[tau, low, high], 95 % by jackknife",
-        seeds=[0],
-        scale=f"{SPACES[NAME][0]}; from one supernet of {SPACES[NAME][2]:,} fair steps, {STEPS:,} more for each option "
-        f"of the first layer, or {STEPS * len(options):,} for all; cross-entropy on {IMAGES} images, recalibrated BN",
+        {
+            "few_shot": pairs_of(SCORE, parts),
+            "one_as_long": pairs_of(SCORE, _entropies(longer, archs)),
+            "before": pairs_of(SCORE, _entropies(trained(NAME, "none", data())[0], archs)),
+        },
+        f"from one supernet of {SPACES[NAME][2]:,} fair steps, {STEPS:,} more for each option of the first layer, or "
+        f"{STEPS * len(options):,} for all",
     )
 
 
 def uniform() -> Record:
     """Uniform paths against strictly fair ones, at equal cost, in a longer training than the studies have."""
     archs, _ = asked()
-    paths = len(catalog.space(SPACES[NAME][0]).choices[0].options)
-    steps = paths * SPACES[NAME][2]
-    made = _fitted("uniform", supernet_of(NAME, "none"), Uniform(), like_theirs(steps), 0)
-    found = {
-        "uniform": pairs_of(SCORE, _entropies(made, archs)),
-        "fair": pairs_of(SCORE, _entropies(trained(NAME, "none", data())[0], archs)),
-    }
-    obtained = {name: taus(pairs) for name, pairs in found.items()}
-    obtained["uniform_minus_fair"] = more = differences(found["uniform"], found["fair"])
-    told = [" and ".join(f"{p.tau():.3f}" for p in pairs) for pairs in found.values()]
-    return Record(
-        "supernet_scores_uniform",
-        "strictly fair paths order networks at least as well as uniform ones, at equal cost",
-        "paper 002, section 5, and paper 004, section 5.1, at a small scale",
-        "tau of uniform paths not above that of fair ones",
-        obtained,
-        n=RANDOM + TOP,
-        held=more["tau"][2] <= 0,
-        sentence=f"tau over random networks and in the top 10 %: uniform {told[0]}, fair {told[1]}; differences "
-        f"{more['tau'][0]:+.3f} {more['tau'][1:]} and {more['tau_top10pct'][0]:+.3f} {more['tau_top10pct'][1:]}.",
-        interval=more["tau"][1:],
-        spread="[tau, low, high], 95 % by jackknife over networks; one training each",
-        seeds=[0],
-        scale=f"{SPACES[NAME][0]}; {steps:,} uniform steps of one path, {SPACES[NAME][2]:,} fair ones of {paths}; "
-        f"cross-entropy on {IMAGES} images, recalibrated BN",
+    return compared(
+        "uniform",
+        "uniform paths order networks better than strictly fair ones, at equal cost",
+        "against paper 002, section 5, and paper 004, section 5.1, at a small scale",
+        {name: pairs_of(SCORE, _entropies(net, archs)) for name, net in _by_sampler().items()},
+        f"{PATHS * SPACES[NAME][2]:,} uniform steps of one path, {SPACES[NAME][2]:,} fair ones of {PATHS}",
     )
 
 
 def votes() -> Record:
-    """The vote that `search` goes by, with the cross-entropies of the fair and of the uniform supernet."""
-    archs, _ = asked()
+    """The vote that `search` goes by, with the cross-entropies of the uniform and of the fair supernet."""
+    archs, truth = asked()
     table = table_of(NAME)
     rows = table.find(np.array(archs, dtype=np.int8))
     known = answers(f"{NAME}-votes.json", table)[0]
     free = {name: known[name][rows] for name in VOTERS if name != SCORE}
-    made = {
-        "uniform": _fitted("uniform", supernet_of(NAME, "none"), Uniform(), like_theirs(3 * SPACES[NAME][2]), 0),
-        "fair": trained(NAME, "none", data())[0],
-    }
     found = {}
-    for name, supernet in made.items():
-        entropy = np.array([quality(SCORE, a) for a in _entropies(supernet, archs)])
-        found[name] = [
-            count_pairs(vote({**{n: x[part] for n, x in free.items()}, SCORE: entropy[part]}), asked()[1][part])
-            for part in PARTS
-        ]
-    obtained = {name: taus(pairs) for name, pairs in found.items()}
-    obtained["uniform_minus_fair"] = more = differences(found["uniform"], found["fair"])
-    told = [" and ".join(f"{p.tau():.3f}" for p in pairs) for pairs in found.values()]
-    return Record(
-        "supernet_scores_votes",
-        "the vote is as good with a supernet of fair paths as with one of uniform paths",
+    for name, supernet in _by_sampler().items():
+        ballots = {**free, SCORE: np.array([quality(SCORE, a) for a in _entropies(supernet, archs)])}
+        found[name] = [count_pairs(vote({n: x[p] for n, x in ballots.items()}), truth[p]) for p in PARTS]
+    return compared(
+        "votes",
+        "the vote is better with a supernet of uniform paths than with one of fair paths",
         "ours: which sampler search should use",
-        "no difference",
-        obtained,
+        found,
+        "supernets of supernet_scores_uniform.toml, votes of ranker.py; ranks among the networks of each end",
+    )
+
+
+def compared(name: str, claim: str, source: str, found: dict[str, list[Pairs]], scale: str) -> Record:
+    """The first of several orders of the same networks against the second."""
+    first, second, *_ = found
+    more = differences(found[first], found[second])
+    told = ", ".join(f"{n} {' and '.join(f'{p.tau():.3f}' for p in pairs)}" for n, pairs in found.items())
+    return Record(
+        f"supernet_scores_{name}",
+        claim,
+        source,
+        f"tau of {first} above that of {second}, the interval of the difference too",
+        {n: taus(pairs) for n, pairs in found.items()} | {f"{first}_minus_{second}": more},
         n=RANDOM + TOP,
-        held=more["tau"][1] <= 0 <= more["tau"][2],
-        sentence=f"tau over random networks and in the top 10 %: with uniform paths {told[0]}, with fair ones "
-        f"{told[1]}; differences {more['tau'][0]:+.3f} {more['tau'][1:]} and {more['tau_top10pct'][0]:+.3f} "
-        f"{more['tau_top10pct'][1:]}.",
+        held=more["tau"][1] > 0,
+        sentence=f"tau over random networks and in the top 10 %: {told}; differences {more['tau'][0]:+.3f} "
+        f"{more['tau'][1:]} and {more['tau_top10pct'][0]:+.3f} {more['tau_top10pct'][1:]}.",
         interval=more["tau"][1:],
         spread="[tau, low, high], 95 % by jackknife over networks; one training each",
         seeds=[0],
-        scale="as supernet_scores_uniform.toml; votes of ranker.py; ranks among the networks of each end",
+        scale=f"{SPACES[NAME][0]}; {scale}; cross-entropy on {IMAGES} images, recalibrated BN",
     )
+
+
+def _by_sampler() -> dict[str, Supernet]:
+    """A supernet of uniform paths, and the one of `supernets.py`, whose steps train every option once."""
+    steps = PATHS * SPACES[NAME][2]
+    return {
+        "uniform": _fitted("uniform", supernet_of(NAME, "none"), Uniform(), recipe(steps), 0),
+        "fair": trained(NAME, "none", data())[0],
+    }
 
 
 def continued(name: str, sampler: Sampler, steps: int) -> Supernet:
     """A copy of the supernet, trained on."""
-    return _fitted(name, trained(NAME, "none", data())[0], sampler, recipe(steps), 1)
+    plan = replace(recipe(steps), lr=recipe(steps).lr / 4)  # the weights are trained already
+    return _fitted(name, trained(NAME, "none", data())[0], sampler, plan, 1)
 
 
 def _fitted(name: str, supernet: Supernet, sampler: Sampler, plan: Recipe, order: int) -> Supernet:
