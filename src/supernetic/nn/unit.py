@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ..blueprint import Layer, Part
 from ..stabiliser import is_stabiliser
+from .strided import convolve
 
 STRIDED = ("conv", "conv1", "depthwise")  # the roles that carry the layer's stride
 
@@ -45,6 +46,10 @@ class Conv2d(nn.Conv2d):
 
     def reset_parameters(self) -> None:
         """Draw nothing."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Convolve; see `strided` for why this is not torch's own method."""
+        return convolve(input, self.weight, self.bias, self.stride[0], self.groups)
 
 
 class Linear(nn.Linear):
@@ -119,7 +124,7 @@ def _apply(op: nn.Conv2d | nn.Linear, x: Tensor, view: View) -> Tensor:
     if isinstance(op, nn.Linear):
         return F.linear(x, weight, bias)
     groups = 1 if op.groups == 1 else len(weight)
-    return F.conv2d(x, weight, bias, op.stride, weight.shape[-1] // 2, groups=groups)
+    return convolve(x, weight, bias, op.stride[0], groups)
 
 
 def cut(weight: Tensor, view: View) -> Tensor:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from ..errors import InputError, SupernetError
 from ..nn.norm import batch_statistics
 from ..nn.run import QUIET, Noise
+from ..nn.strided import layout_of
 from ..run import TIMINGS, Run
 from ..samplers.step import Draw, Path, Sampler, Step, batches_per_step
 from ..space import Arch
@@ -150,7 +151,8 @@ class _Worker:
         self.noise = Noise(recipe.dropout, recipe.drop_connect)
         if accelerator:
             model.to(accelerator.device)
-        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.layout = layout_of(model)
+        model.to(memory_format=self.layout)  # type: ignore[call-overload]
         self.parameters = dict(model.named_parameters())
         made = optimisers(model, recipe)
         self.state = State(model, (*made.path, *made.step), Average(model, recipe.ema) if recipe.ema else None)
@@ -211,7 +213,7 @@ class _Worker:
 
     def _batch(self, step: int, k: int) -> tuple[Tensor, Tensor]:
         x, labels = self.batches.batch(step * self.plan.batches + k)
-        return x.contiguous(memory_format=torch.channels_last), labels
+        return x.contiguous(memory_format=self.layout), labels
 
     def _draw(self, step: int, batch: tuple[Tensor, Tensor]) -> Step:
         if self.sampler is None:

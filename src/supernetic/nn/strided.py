@@ -1,0 +1,46 @@
+"""A way round a fault of oneDNN, the library behind torch's convolutions on CPUs (uxlfoundation/oneDNN#6035).
+
+The weight gradient of a 1 x 1 convolution with a stride, in the layout channels_last, writes past its buffer when there
+are fewer input channels than the processor computes at a time: 8 with AVX2, 16 with AVX-512. That ends the process, or,
+with several threads, gives wrong gradients in silence. Taking every second row and column first, and then convolving
+without a stride, gives the same numbers and does not go there.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+BLOCK = 16  # channels that the widest processors compute at a time
+
+
+def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, groups: int) -> Tensor:
+    """A convolution padded by half its kernel; its weight gradient is right on every processor."""
+    kernel = weight.shape[-1]
+    if at_risk(weight.shape[1], kernel, stride) and _may_be_trained(x):
+        x, stride = x[:, :, ::stride, ::stride], 1
+    return F.conv2d(x, weight, bias, stride, kernel // 2, groups=groups)
+
+
+def at_risk(channels: int, kernel: int, stride: int) -> bool:
+    """Whether a convolution is of the shape that the fault needs; `channels` are those of a group's input."""
+    return kernel == 1 and stride > 1 and channels < BLOCK
+
+
+def layout_of(model: nn.Module) -> torch.memory_format:
+    """The memory layout to train a model in: channels_last, which is faster, unless the fault would hit it.
+
+    Our own convolutions avoid the fault. Modules that users bring are looked through for torch's.
+    """
+    for module in model.modules():
+        if type(module).forward is nn.Conv2d.forward and isinstance(module, nn.Conv2d):
+            shape = module.in_channels // module.groups, max(module.kernel_size), max(module.stride)
+            if at_risk(*shape):
+                return torch.contiguous_format
+    return torch.channels_last
+
+
+def _may_be_trained(x: Tensor) -> bool:
+    """Only gradients on a CPU are at fault; an exported graph keeps the convolution as it is."""
+    return x.device.type == "cpu" and torch.is_grad_enabled() and not torch.compiler.is_exporting()
