@@ -16,6 +16,7 @@ TESTS = Path(__file__).parent
 # A module imports only from lower layers. Rooms on one line do not import one another.
 LAYERS = [
     ["errors"],
+    ["parallel"],
     ["blueprint", "objective", "calibration", "datasets", "settings"],
     ["space", "pareto", "stabiliser"],
     ["strategy", "nn"],

@@ -10,7 +10,6 @@ second process out and vanishes with the process that holds it.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import platform
@@ -25,6 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 import tomli_w
+from filelock import lock_descriptor
 
 from . import __version__
 from .errors import RunError
@@ -182,13 +182,14 @@ def _lock(path: Path, patience: float) -> int:
     until = monotonic() + patience
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return descriptor
-        except OSError:
+            if lock_descriptor(descriptor, blocking=False):
+                return descriptor
             if monotonic() >= until:
-                os.close(descriptor)
-                raise RunError(f"{path} is in use by another process") from None
-            sleep(0.1)
+                raise RunError(f"{path} is in use by another process")
+        except BaseException:
+            os.close(descriptor)
+            raise
+        sleep(0.1)
 
 
 def _cut_torn_line(file: Path) -> None:

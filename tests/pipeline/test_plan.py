@@ -220,7 +220,7 @@ def test_networks_are_timed_with_all_workers_at_work(monkeypatch: pytest.MonkeyP
         work(items[0], lambda *_: None)
         return [([0.1, 0.5], 0.0), ([0.3, 0.7], 0.0), ([0.2, 0.6], 0.0)]
 
-    monkeypatch.setattr("supernetic.comparison.workers.spread", spread)
+    monkeypatch.setattr("supernetic.parallel.spread.spread", spread)
     dataset = load(limit=200, side=8)
     supernet = Supernet(Macro(channels=4, side=8, in_channels=1, head=16), seed=0)
     evaluate = SupernetEvaluator(supernet, dataset, ["valid/cross_entropy"], images=32)

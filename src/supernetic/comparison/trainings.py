@@ -35,7 +35,7 @@ from ..run import jsonable, open_run, read_settings
 from ..training.checkpoint import checksum, read, write
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
-from .workers import Report, spread
+from ..parallel.spread import Report, spread
 
 WEIGHTS, RESULT = "weights.safetensors", "result.json"
 METRICS = ("valid/accuracy", "valid/cross_entropy")

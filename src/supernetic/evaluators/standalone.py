@@ -6,11 +6,9 @@ Paper: none; it is how benchmarks such as NAS-Bench-201 are made, and what super
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import nan
-from multiprocessing import get_context
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +19,7 @@ from ..datasets.dataset import Dataset
 from ..errors import InputError, SupernetError
 from ..nn.network import Network, build
 from ..objective import Metrics
+from ..parallel.spread import Report, spread
 from ..run import Run
 from ..space import Arch, Space
 from ..training.loop import Progress, fit, plan_for
@@ -36,8 +35,8 @@ RECORDS = 10  # times in a training that progress is recorded, at least
 class StandaloneEvaluator:
     """Networks with weights of their own. An answer depends on the seed and the architecture only.
 
-    Every training has one thread, so that numbers do not depend on how many run beside it. With several `workers` the
-    architectures are dealt to that many processes; a script that does so needs `if __name__ == "__main__":`.
+    Every training has one thread, so that numbers do not depend on how many run beside it. Several `workers` are
+    that many processes.
     """
 
     space: Space
@@ -64,17 +63,7 @@ class StandaloneEvaluator:
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
         """One record per architecture; a training that diverges gives NaN."""
         checked = [self.space.check(a) for a in archs]
-        workers = min(self.workers, len(checked))
-        if workers < 2:
-            with one_thread():
-                return [self._measure(a) for a in checked]
-        alone = replace(self, workers=1)
-        hands = [checked[i::workers] for i in range(workers)]
-        answers: list[Metrics] = [{}] * len(checked)
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            for i, found in enumerate(pool.map(alone, hands)):
-                answers[i::workers] = found
-        return answers
+        return spread(self._work, checked, self.workers)
 
     def train(self, arch: Arch) -> Network:
         """The trained network."""
@@ -82,6 +71,10 @@ class StandaloneEvaluator:
         for _ in training(network, network.blueprint.side, self.dataset, self.recipe, self.seed):
             pass
         return network
+
+    def _work(self, arch: Arch, _: Report) -> Metrics:
+        with one_thread():
+            return self._measure(arch)
 
     def _measure(self, arch: Arch) -> Metrics:
         try:

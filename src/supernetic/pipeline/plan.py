@@ -258,7 +258,7 @@ def measure(
 
     import torch
 
-    from ..comparison.workers import spread
+    from ..parallel.spread import spread
     from ..datasets.augment import parse
     from ..datasets.batches import Batches
     from ..training.loop import fit

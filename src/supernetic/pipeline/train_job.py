@@ -107,12 +107,12 @@ class TrainJob:
     def fit(self, run: Run, progress: Watch | None) -> None:
         """Train, from where the run stands; the weights are put in place at the end."""
         from ..training.checkpoint import read
-        from ..training.processes import Shared, together
+        from ..parallel.together import together
 
         processes = int(self.settings.get("processes", 1))
         alone = processes == 1
-        task = self.settings, self.recipe, run.path, Shared(run.lock)
-        training = self.steps(run) if alone else together(_one_of_several, processes, *task)
+        task = self.settings, self.recipe, run.path, run.lock
+        training = self.steps(run) if alone else together(_one_of_several, processes, *task, keep_open=[run.lock])
         for _ in progress(training) if progress else training:
             pass
         if not alone:
@@ -172,7 +172,7 @@ class TrainJob:
         )
 
 
-def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: Any) -> Iterator[Progress]:
+def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: int) -> Iterator[Progress]:
     """What each of several processes does. All make the same untrained supernet; the first has the run."""
     from ..datasets import load
 
@@ -180,7 +180,7 @@ def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: 
     space = space_of(path, settings)
     supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
     job = TrainJob(space, supernet, load(**settings["load"]), recipe, settings, ())
-    yield from job.steps(Run(path, settings, lock.descriptor) if os.environ["RANK"] == "0" else None)
+    yield from job.steps(Run(path, settings, lock) if os.environ["RANK"] == "0" else None)
 
 
 def prepare_training(

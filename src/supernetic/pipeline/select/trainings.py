@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...comparison.trainings import PATIENCE, UNSAID, dataset_of
-from ...comparison.workers import Report, spread
+from ...parallel.spread import Report, spread
 from ...errors import InputError, RunError, SupernetError
 from ...evaluators.standalone import logits_of, one_thread, training
 from ...families import Member

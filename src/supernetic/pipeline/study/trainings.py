@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +12,10 @@ from pathlib import Path
 from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock
+
 from ... import __version__, catalog
-from ...comparison.workers import spread
+from ...parallel.spread import spread
 from ...errors import InputError, SupernetError
 from ...run import TIMINGS, read_records
 from ...samplers.named import sampler as named_sampler
@@ -209,8 +210,7 @@ def _train(training: Training, report: Report) -> None:
 def held(path: Path) -> Iterator[None]:
     """Only one process at a time works on a training: another that needs it too waits, and then finds it done."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_name(f".{path.name}.lock"), "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with FileLock(path.with_name(f".{path.name}.lock")):
         yield
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from supernetic.errors import DataError, SupernetError, UnknownNameError
-from supernetic.training import processes
-from supernetic.training.processes import together
+from supernetic.parallel import process
+from supernetic.parallel import together as module
+from supernetic.parallel.together import together
 
 # What the processes do is in a module of its own: they import it by name.
 WORK = """
@@ -53,7 +54,7 @@ def consequence(late):
         raise RuntimeError("connection closed by peer")
     raise DataError("the cause")
 
-def hold(shared, place, late=False):
+def hold(place, late=False):
     # With "late", the first one ends only when it is released.
     if late and RANK() == 0:
         end = os._exit
@@ -66,12 +67,11 @@ PARENT = """
 import fcntl, os, sys
 sys.path.insert(0, sys.argv[1])
 import work
-from supernetic.training.processes import Shared, together
-if __name__ == "__main__":
-    lock = os.open(sys.argv[1] + "/lock", os.O_RDWR | os.O_CREAT)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    for item in together(work.hold, 2, Shared(lock), sys.argv[1], True):
-        print(item, flush=True)
+from supernetic.parallel.together import together
+lock = os.open(sys.argv[1] + "/lock", os.O_RDWR | os.O_CREAT)
+fcntl.flock(lock, fcntl.LOCK_EX)
+for item in together(work.hold, 2, sys.argv[1], True, keep_open=[lock]):
+    print(item, flush=True)
 """
 
 
@@ -79,7 +79,8 @@ if __name__ == "__main__":
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "work.py").write_text(WORK)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(processes, "PATIENCE", 1.0)
+    monkeypatch.setattr(module, "PATIENCE", 1.0)
+    monkeypatch.setattr(process, "PATIENCE", 1.0)
     yield
     sys.modules.pop("work", None)
 
@@ -95,9 +96,9 @@ def test_the_first_one_is_heard() -> None:
     [
         ("data", DataError, r"^cat\.png: not an image$"),
         ("name", UnknownNameError, "^unknown space 'macr': did you mean 'macro'"),
-        ("bug", SupernetError, "^process 2 of 2 failed: KeyError: 'lost'"),
-        ("exit", SupernetError, "^process 2 of 2 ended with exit code 3$"),
-        ("kill", SupernetError, "^process 2 of 2 was ended by signal 9$"),
+        ("bug", SupernetError, r"^process 2 of 2 failed: work\.py line \d+: KeyError: 'lost'"),
+        ("exit", SupernetError, "^process 2 of 2 ended with exit code 3 before its work was done$"),
+        ("kill", SupernetError, r"^process 2 of 2 was ended by signal 9 \(SIGKILL\); .*memory"),
     ],
 )
 def test_a_failure_ends_all_and_is_raised_as_it_was(kind: str, error: type[SupernetError], message: str) -> None:
@@ -121,7 +122,7 @@ def test_the_cause_is_told_not_its_consequences(late: float) -> None:
 def test_leaving_early_ends_them(tmp_path: Path) -> None:
     import work
 
-    items = together(work.hold, 2, None, str(tmp_path))
+    items = together(work.hold, 2, str(tmp_path))
     assert next(items) == "held"
     items.close()  # type: ignore[attr-defined]
     assert all(not alive(tmp_path, rank) for rank in range(2))

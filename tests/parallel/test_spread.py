@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from supernetic.comparison.workers import spread
+from supernetic.parallel.spread import spread
 from supernetic.errors import InputError, SupernetError, UnknownNameError
 
 JOBS = """
@@ -31,6 +31,8 @@ def broken(item, report):
     return 1 / item
 
 def gone(item, report):
+    if isinstance(item, int):
+        os.kill(os.getpid(), item)
     os._exit(7)
 
 def endless(item, report):
@@ -47,7 +49,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A module that workers can import as well."""
     (tmp_path / "jobs_of_a_test.py").write_text(JOBS)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # for the processes that tests start themselves
     sys.modules.pop("jobs_of_a_test", None)
     import jobs_of_a_test  # type: ignore[import-not-found]
 
@@ -82,16 +84,28 @@ def test_failures_are_passed_on_and_end_the_others(jobs: Any) -> None:
     with pytest.raises(SupernetError, match=r"jobs_of_a_test.py line \d+: ZeroDivisionError") as caught:
         spread(jobs.broken, [0, 1], 2)
     assert not isinstance(caught.value, InputError)
-    with pytest.raises(SupernetError, match="ended with code 7"):
-        spread(jobs.gone, [0, 1], 2)
+    with pytest.raises(SupernetError, match="a worker ended with exit code 7 before its work was done"):
+        spread(jobs.gone, ["a", "b"], 2)
     with pytest.raises(UnknownNameError):
         spread(jobs.fussy, [1], 1)
+
+
+@pytest.mark.parametrize(
+    ("killer", "advice"),
+    [(signal.SIGKILL, "memory"), (signal.SIGSEGV, "a fault in compiled code"), (signal.SIGTERM, "another program")],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_worker_that_is_ended_is_named_with_its_signal(jobs: Any, killer: signal.Signals, advice: str) -> None:
+    with pytest.raises(
+        SupernetError, match=rf"a worker was ended by signal {int(killer)} \({killer.name}\); .*{advice}"
+    ):
+        spread(jobs.gone, [int(killer)] * 2, 2)
 
 
 @pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
 def test_workers_stop_when_their_parent_is_ended(jobs: Any, tmp_path: Path, ended_by: signal.Signals) -> None:
     files = [str(tmp_path / "a.pid"), str(tmp_path / "b.pid")]
-    code = f"import jobs_of_a_test as j, supernetic.comparison.workers as w; w.spread(j.endless, {files}, 2)"
+    code = f"import jobs_of_a_test as j, supernetic.parallel.spread as w; w.spread(j.endless, {files}, 2)"
     parent = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True)
     until = monotonic() + 60
     while not all(Path(f).exists() and Path(f).read_text() for f in files):
@@ -109,14 +123,21 @@ def test_workers_stop_when_their_parent_is_ended(jobs: Any, tmp_path: Path, ende
         sleep(0.1)
 
 
-def test_a_script_needs_no_guard(tmp_path: Path, jobs: Any) -> None:
+def test_a_script_needs_no_guard_and_may_define_what_it_sends(tmp_path: Path, jobs: Any) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import jobs_of_a_test as j\nfrom supernetic.comparison.workers import spread\n"
-        "print(len(spread(j.square, [1, 2], 2)))\n"
+        "from dataclasses import dataclass\n"
+        "import jobs_of_a_test as j\n"
+        "from supernetic.parallel.spread import spread\n"
+        "@dataclass\n"
+        "class Piece:\n"
+        "    number: int\n"
+        "def work(piece, report):\n"
+        "    return Piece(j.square(piece.number, report)[0])\n"
+        "print(spread(work, [Piece(2), Piece(3)], 2) == [Piece(4), Piece(9)])\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert done.stdout == "2\n"
+    assert done.stdout == "True\n"
 
 
 def _alive(pid: int) -> bool:
