@@ -83,6 +83,6 @@ def test_windows_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("nothing must be started")
 
     monkeypatch.setattr(subprocess, "Popen", popen)
-    monkeypatch.setattr(process.os, "name", "nt")
+    monkeypatch.setattr(os, "name", "nt")
     with pytest.raises(InputError, match="several processes need Linux or macOS"):
         WorkerProcess(double, "the worker", {})

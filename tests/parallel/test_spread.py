@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from supernetic.parallel.spread import spread
 from supernetic.errors import InputError, SupernetError, UnknownNameError
+from supernetic.parallel.spread import spread
 
 JOBS = """
 import os, time

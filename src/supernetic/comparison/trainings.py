@@ -31,11 +31,11 @@ from ..evaluators.scores import scores
 from ..evaluators.standalone import logits_of, measure, one_thread, training
 from ..nn.network import Network, build
 from ..objective import Metrics
+from ..parallel.spread import Report, spread
 from ..run import jsonable, open_run, read_settings
 from ..training.checkpoint import checksum, read, write
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
-from ..parallel.spread import Report, spread
 
 WEIGHTS, RESULT = "weights.safetensors", "result.json"
 METRICS = ("valid/accuracy", "valid/cross_entropy")

@@ -17,7 +17,8 @@ from ..errors import InputError
 from .process import WorkerProcess
 
 Report = Callable[[int, int], None]  # (steps done, steps in all)
-Item, Answer = TypeVar("Item"), TypeVar("Answer")
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 REPORT_EVERY_SECONDS = 0.5
 
 

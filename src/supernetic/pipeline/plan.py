@@ -258,9 +258,9 @@ def measure(
 
     import torch
 
-    from ..parallel.spread import spread
     from ..datasets.augment import parse
     from ..datasets.batches import Batches
+    from ..parallel.spread import spread
     from ..training.loop import fit
 
     space, before, first = supernet.space, torch.get_num_threads(), perf_counter()

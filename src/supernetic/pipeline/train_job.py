@@ -106,8 +106,8 @@ class TrainJob:
 
     def fit(self, run: Run, progress: Watch | None) -> None:
         """Train, from where the run stands; the weights are put in place at the end."""
-        from ..training.checkpoint import read
         from ..parallel.together import together
+        from ..training.checkpoint import read
 
         processes = int(self.settings.get("processes", 1))
         alone = processes == 1

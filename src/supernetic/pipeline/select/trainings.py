@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...comparison.trainings import PATIENCE, UNSAID, dataset_of
-from ...parallel.spread import Report, spread
 from ...errors import InputError, RunError, SupernetError
 from ...evaluators.standalone import logits_of, one_thread, training
 from ...families import Member
+from ...parallel.spread import Report, spread
 from ...run import jsonable, open_run
 from ...selection.ladder import rung
 from ...selection.scores import METRICS, score

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from ... import __version__, catalog
-from ...parallel.spread import spread
 from ...errors import InputError, SupernetError
+from ...parallel.spread import spread
 from ...run import TIMINGS, read_records
 from ...samplers.named import sampler as named_sampler
 from ...samplers.named import settings_of
