@@ -1,16 +1,20 @@
 # Two commands do everything on a machine that has only Python 3.11 and make.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
 
-.PHONY: demo test lint format clean
+.PHONY: demo test test-all lint format clean
 
 demo: .venv/.installed  ## install, then from images to finished models and a report, in runs/demo
 	$(BIN)/supernetic search --space macro:channels=4,head=160 --where "macs<=1.5M" --keep 3 --out runs/demo \
 	    --steps 300 --population 15 --generations 6 --network-steps 200
 	$(BIN)/supernetic predict runs/demo/models/model-1 embedded --top 1 | head -3
 
-test: .venv/.dev lint  ## install, lint, types, all tests
-	$(BIN)/pytest -n 2
+test: .venv/.dev lint  ## install, lint, types, and the tests that people run while they work
+	$(PYTEST) -m "not slow"
+
+test-all: .venv/.dev lint  ## the same, with the long campaigns of kills; what .ci/run runs
+	$(PYTEST)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

@@ -16,7 +16,7 @@ import supernetic
 from supernetic.datasets import load
 
 WHERE = ["macs<=300K"]  # the budget of every model
-STEPS = {"steps": 40, "network_steps": 20}  # updates of the supernet, and of each finished network
+STEPS = {"steps": 20, "network_steps": 10}  # updates of the supernet, and of each finished network
 SEARCH = {"population": 8, "generations": 1, "keep": 2}
 MACHINE = {"threads": 1, "workers": 1}
 OUT = Path("runs/example-01")

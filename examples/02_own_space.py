@@ -11,7 +11,7 @@ import supernetic
 
 STAGE = {"depth": [1, 2], "kernel": [3, 5], "expansion": [2, 4], "stride": 2}
 WHERE = ["macs<=200K"]
-SETTINGS = {"steps": 40, "network_steps": 20, "population": 8, "generations": 1, "keep": 1, "limit": 1000}
+SETTINGS = {"steps": 20, "network_steps": 10, "population": 8, "generations": 1, "keep": 1, "limit": 1000}
 MACHINE = {"threads": 1, "workers": 1}
 OUT = "runs/example-02"
 

@@ -16,8 +16,8 @@ import supernetic
 SETTINGS = {
     "space": "macro:channels=4,side=8,head=16",
     "where": ["macs<=60K"],
-    "steps": 60,
-    "population": 10,
+    "steps": 40,
+    "population": 6,
     "generations": 1,
     "keep": 1,
     "retrain": "none",  # the model keeps the supernet's weights

@@ -17,9 +17,9 @@ from supernetic.datasets import load
 from supernetic.exporters.model import read_card
 
 SETTINGS = {
-    "space": "macro:channels=4,head=16",
-    "where": ["macs<=600K"],
-    "steps": 30,
+    "space": "macro:channels=4,side=16,head=16",
+    "where": ["macs<=200K"],
+    "steps": 15,
     "population": 6,
     "generations": 1,
     "keep": 1,

@@ -1,12 +1,14 @@
 """Do small subsets rank models as all the data do? `python experiments/selection.py [names]`.
 
 Writes one `selection_*.toml` per claim beside this file; runs are kept in `runs/selection-NAME` and resumed there. A
-name may say how many minutes its run is fitted into: `cifar10=120`.
+name may say how many minutes its run is fitted into: `cifar10=120`. CIFAR-10 and Fashion-MNIST are looked for where
+`SUPERNETIC_DATA` says, by default in `../shared/data`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from functools import partial
@@ -121,6 +123,7 @@ JOBS: dict[str, Any] = {  # and the minutes that each is fitted into, unless tol
 
 def main() -> None:
     """All of them, or those named."""
+    os.environ.setdefault("SUPERNETIC_DATA", "../shared/data")
     for text in sys.argv[1:] or JOBS:
         name, _, minutes = text.partition("=")
         job, usual = JOBS[name]

@@ -7,6 +7,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,6 +19,8 @@ from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
 torch.set_num_threads(1)
+TESTS = Path(__file__).parent
+JOBS = {"cli", *(f"pipeline/{job}" for job in ("images", "scale", "select", "study"))}
 
 # Every space of the catalogue, small enough for a test; odd sides, grey images and several resolutions among them.
 SMALL = {
@@ -32,6 +35,17 @@ SMALL = {
     "scalenet-base": "side=32,classes=10,width=0.25",
     "efficientnet": "side=32,classes=10",
 }
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a trained fixture go to one worker, so that it is made once.
+
+    Those of a job share the fixtures of its folder, others at most those of their file.
+    """
+    for item in items:
+        folder = item.path.parent.relative_to(TESTS)
+        group = str(folder) if str(folder) in JOBS else str(item.path.relative_to(TESTS))
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @cache

@@ -108,6 +108,8 @@ def test_a_second_process_is_kept_out(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_released_in_time_is_waited_for(tmp_path: Path) -> None:
     first = open_run(tmp_path, {"seed": 0})
+    with pytest.raises(RunError, match="in use"):
+        open_run(tmp_path, {"seed": 0}, patience=0.2)
     Timer(0.3, first.close).start()
     open_run(tmp_path, {"seed": 0}, patience=20).close()
 

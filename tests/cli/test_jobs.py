@@ -158,6 +158,7 @@ def test_a_run_in_use_is_refused(searched: Path, tmp_path: Path, refused: Refuse
         refused(["resume", "copy"], "copy is in use by another process")
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     """While two workers train networks; the signal goes to all processes, as from a terminal."""
     long = [*SHORT, "--network-steps", "100000", "--keep", "2", "--workers", "2", "--threads", "1", "--out", "run"]
@@ -204,7 +205,8 @@ def test_a_disk_that_is_full_is_named_and_loses_nothing(
     assert not list(tmp_path.rglob("*.tmp"))
     cli.main(["resume", "run"])
     cli.main([*arguments[:-1], "whole"])
-    for name in {p.name for p in Path("whole").iterdir()} & {"trials.jsonl", "metrics.jsonl", "supernet.safetensors"}:
+    files = ("metrics.jsonl", "supernet.safetensors") if arguments[0] == "train" else ("trials.jsonl",)
+    for name in files:
         assert Path("whole", name).read_bytes() == Path("run", name).read_bytes()
 
 

@@ -115,6 +115,7 @@ def test_nothing_is_trained_twice(tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_and_resumed_all_files_are_the_same(tmp_path: Path) -> None:
     wanted = [asked(a, recipe=replace(RECIPE, length="40 steps")) for a in ARCHS]
     (tmp_path / "wanted").write_bytes(pickle.dumps(wanted))

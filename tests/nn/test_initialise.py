@@ -20,6 +20,7 @@ def units(network: Network) -> dict[str, Unit]:
 def test_spreads() -> None:
     space = catalog.space("macro:stabiliser=skip")
     found = units(build(space.blueprint((2, 1, 0, 1, 0, 1, 2, 0)), seed=0))
+    large = 0
     for name, unit in found.items():
         op = unit.op
         assert op is not None
@@ -27,11 +28,13 @@ def test_spreads() -> None:
             assert op.weight.std().item() == pytest.approx(0.01, rel=0.05)
             assert op.bias.abs().max() == 0
         elif op.weight.numel() > 5000:
+            large += 1
             fan_out = op.kernel_size[0] ** 2 * op.out_channels / op.groups
             assert op.weight.std().item() == pytest.approx(sqrt(2 / fan_out), rel=0.05), name
         if unit.norm is not None:
             assert (unit.norm.weight == 1).all()
             assert (unit.norm.bias == 0).all()
+    assert large > 5
 
 
 def test_hidden_linear_maps_keep_the_size_of_signals() -> None:

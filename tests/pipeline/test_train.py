@@ -91,6 +91,7 @@ def kill_training(at: int, recipe: Path, out: Path, processes: int = 1) -> None:
     assert done.returncode == -9, done.stderr.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill_at", [1, 7, 19])
 def test_killed_at_any_step_and_resumed_the_weights_are_the_same_bytes(kill_at: int, tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
@@ -105,6 +106,7 @@ def test_killed_at_any_step_and_resumed_the_weights_are_the_same_bytes(kill_at: 
         assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_two_processes_train_together_and_resume_to_the_same_bytes(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(RECIPE + 'warmup = "20 steps"\n')  # a low rate, at which roundings and BN decide little
@@ -135,6 +137,7 @@ def until_unlocked(run: Path) -> None:
     raise AssertionError(f"{run} is still in use")
 
 
+@pytest.mark.slow
 def test_a_failure_in_several_processes_is_the_same_error(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('length = "9 steps"\nbatch_size = 8\nlr = 1e30\n')

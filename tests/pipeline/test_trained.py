@@ -46,13 +46,18 @@ def test_a_declared_space_needs_no_file_later(tmp_path: Path) -> None:
 
 
 def test_a_space_in_python_is_read_again_and_compared(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    text = "from supernetic.spaces.macro import Macro\nspace = Macro(channels={}, side=8, in_channels=1, head=16)\n"
-    file.write_text(text.format(4))
+    file, plain = tmp_path / "mine.py", Macro(channels=4, side=8, in_channels=1, head=16)
+    text = (
+        "from supernetic.spaces.macro import Macro\nclass {0}(Macro): ...\nspace = {0}(4, 8, in_channels=1, head=16)\n"
+    )
+    file.write_text(text.format("Mine"))
     small(str(file), out=tmp_path / "run")
-    load_supernet(tmp_path / "run")
-    small(Macro(channels=4, side=8, in_channels=1, head=16), out=tmp_path / "object")
-    load_supernet(tmp_path / "object")
+    assert repr(load_supernet(tmp_path / "run")[0].space) == repr(plain).replace("Macro", "Mine")
+    file.write_text(text.format("Other"))
+    with pytest.raises(RunError, match=r"was trained on another macro than .*mine\.py is now"):
+        load_supernet(tmp_path / "run")
+    small(plain, out=tmp_path / "object")
+    assert load_supernet(tmp_path / "object")[0].space == plain
 
 
 def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:

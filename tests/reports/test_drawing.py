@@ -86,7 +86,10 @@ def test_an_edge_that_passes_a_column_has_a_row_of_its_own() -> None:
 
 def test_a_cell_without_any_path_is_still_drawn() -> None:
     space = catalog.space("nasbench201")
-    ElementTree.fromstring(f"<div>{draw(space.blueprint(space.named['all-none']))}</div>")
+    html = draw(space.blueprint(space.named["all-none"]))
+    ElementTree.fromstring(f"<div>{html}</div>")
+    assert re.findall(r'<text x="[^"]+" y="[^"]+">([^<]+)<', html) == ["input"]
+    assert html.count("cell A") == 3 + 1
 
 
 def test_texts_of_layers_are_escaped() -> None:

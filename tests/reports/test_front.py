@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -45,7 +46,9 @@ def test_better_is_up_whatever_the_score(make: Make, space: Space) -> None:
 def test_marks_can_be_chosen_by_what_they_point_to(make: Make, space: Space) -> None:
     plot = front.front_plot(read_run(make(), space), Atlas())
     assert plot is not None
-    for style, i, x, y in re.findall(r'class="dot (\w+)" data-i="(\d+)".*?translate\(([\d.]+) ([\d.]+)\)', plot.svg):
+    marks = re.findall(r'class="dot (\w+)" data-i="(\d+)".*?translate\(([\d.]+) ([\d.]+)\)', plot.svg)
+    assert len({i for _, i, _, _ in marks}) == sum(p[2] != "trial" for p in plot.data["points"]) > 0
+    for style, i, x, y in marks:
         assert plot.data["points"][int(i)][:3] == [float(x), float(y), style]
 
 
@@ -61,9 +64,12 @@ def test_too_many_trials_are_thinned_but_never_the_front(make: Make, monkeypatch
 
 
 def test_without_the_space_there_are_no_drawings_but_of_models(make: Make) -> None:
-    plot = front.front_plot(read_run(make()), Atlas())
+    path = make()
+    (path / "models" / "random-1").mkdir()
+    shutil.copy(path / "models/model-1/model.json", path / "models/random-1/model.json")
+    plot = front.front_plot(read_run(path), Atlas())
     assert plot is not None
-    assert {p[2] for p in plot.data["points"] if p[5]} <= {"chosen", "random", "largest"}
+    assert [p[3] for p in plot.data["points"] if p[5]] == ["random-1"]
 
 
 def test_without_trials_there_is_no_plot(make: Make) -> None:

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
 
-from supernetic import pareto
-from supernetic.objective import Constraint, Objective
-from supernetic.searchers import Task, Trial
+from supernetic import catalog, pareto
+from supernetic.objective import Constraint, Metrics, Objective
+from supernetic.searchers import Task, Trial, drive
 from supernetic.searchers.grid import GridSearch
 from supernetic.searchers.nsga2 import NSGA2, Credit, frequency
 from supernetic.searchers.random import RandomSearch
+from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
 
 SCORE = "table/c10_valid_200"
@@ -18,8 +21,25 @@ GOALS = (Objective(SCORE, True), Objective("cost/macs", False))
 PAPER = NSGA2(population=70, generations=120, weights=(0.4, 0.4, 0.2))
 
 
+@dataclass(frozen=True)
+class Toy:
+    """An evaluator made of a function."""
+
+    metrics: tuple[str, ...]
+    values: Callable[[Arch], tuple[float, ...]]
+    test: frozenset[str] = frozenset()
+
+    def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
+        return [dict(zip(self.metrics, self.values(a), strict=True)) for a in archs]
+
+
+@cache
+def every_cell(run_on: Callable[..., list[Trial]]) -> pareto.Points:
+    return pareto.points([t.metrics for t in run_on(GridSearch(), "nasbench201", 15_625, macs=True)], GOALS)
+
+
 def share_of_true_front(run_on: Callable[..., list[Trial]], trials: list[Trial]) -> float:
-    every = pareto.points([t.metrics for t in run_on(GridSearch(), "nasbench201", 15_625, macs=True)], GOALS)
+    every = every_cell(run_on)
     found = pareto.points([t.metrics for t in trials if t.ok], GOALS)
     reference = every.max(axis=0)
     return pareto.hypervolume(found, reference) / pareto.hypervolume(every, reference)
@@ -33,11 +53,16 @@ def test_the_front_of_nasbench201(run_on: Callable[..., list[Trial]]) -> None:
     assert min(ours) > max(random)
 
 
-def test_a_run_of_the_paper_counts_8400_and_the_two_first_populations(run_on: Callable[..., list[Trial]]) -> None:
-    trials = run_on(PAPER.__class__(population=70, generations=5), "nasbench201", 20_000, macs=True)
-    assert len(trials) == 70 * (2 + 5)
+def test_a_run_of_the_paper_counts_8400_and_the_two_first_populations() -> None:
+    toy = Toy(("toy/a", "toy/b", "toy/c"), lambda a: (sum(a), sum(a[::2]), a[0]))
+    task = Task(catalog.space("scarlet-s1"), tuple(Objective(name, name != "toy/b") for name in toy.metrics))
+    trials = drive(PAPER, task, toy, seed=0, budget=20_000)
+    assert len(trials) == 8400 + 2 * 70
     assert len({t.arch for t in trials}) == len(trials)
-    assert PAPER.population * PAPER.generations == 8400
+
+
+def test_the_defaults_make_1000_evaluations(run_on: Callable[..., list[Trial]]) -> None:
+    assert len(run_on(NSGA2(), "nasbench201", 20_000, macs=True)) == 1000
 
 
 def test_generations_are_filled_up_after_the_expensive_constraint(run_on: Callable[..., list[Trial]]) -> None:
@@ -61,10 +86,19 @@ def test_an_accuracy_out_of_reach_ends_too(run_on: Callable[..., list[Trial]]) -
     assert len(trials) == 2 * 5 * 21  # both first populations, each with its retries
 
 
-def test_weights_move_the_search(run_on: Callable[..., list[Trial]]) -> None:
-    """With all weight on MACs, crowding spreads the population along MACs."""
-    a, b = (run_on(NSGA2(weights=w), "nasbench201", 1000, macs=True) for w in ((1.0, 0.0), (0.0, 1.0)))
-    assert [t.arch for t in a] != [t.arch for t in b]
+@pytest.mark.parametrize(("weights", "x", "y"), [((1.0, 0.0), 0.5, 0.004), ((0.0, 1.0), 0.18, 0.2), ((), 0.33, 0.041)])
+def test_weights_move_the_search(weights: tuple[float, ...], x: float, y: float) -> None:
+    """Where all networks are on the front, y = (1 - x)^8, crowding spreads them along the axes that weigh."""
+
+    def curve(arch: Arch) -> tuple[float, float]:
+        place = int("".join(map(str, arch)), 3) / 3**8
+        return place, (1 - place) ** 8
+
+    toy = Toy(("toy/x", "toy/y"), curve)
+    task = Task(Macro(), tuple(Objective(name, False) for name in toy.metrics))
+    late = drive(NSGA2(weights=weights), task, toy, seed=0, budget=1000)[500:]
+    medians = [np.median([t.metrics[name] for t in late]) for name in toy.metrics]
+    assert medians == pytest.approx([x, y], abs=0.05)
 
 
 def test_credit_is_the_standardised_mean_of_an_options_networks() -> None:

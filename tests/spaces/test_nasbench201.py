@@ -68,7 +68,7 @@ def test_each_cell_sums_its_edges() -> None:
 
 def test_options() -> None:
     mean = NASBench201(aggregate="mean").blueprint((0,) * 6)
-    assert all(layer.join == "mean" for layer in mean if layer.kind == "join")
+    assert [layer.join for layer in mean if layer.kind == "join"] == ["mean"] * (3 * 5 * 3)
     plain, bare = (cost(NASBench201(affine=a).blueprint((3,) * 6)).params for a in (True, False))
     convs = 3 * 5 * 6
     assert plain - bare == sum(convs // 3 * c for c in (16, 32, 64))  # two BN numbers against one bias per channel

@@ -1,4 +1,4 @@
-"""Makes the bundled tables from the published ones: `python -m supernetic.benchmarks.convert ../shared/data`.
+"""Makes the bundled tables from the published ones: `python -m supernetic.benchmarks.convert FOLDER`.
 
 What can be computed is left out: costs, strings, and the mean and deviation over seeds that are all there.
 """

@@ -1,4 +1,4 @@
-"""Makes the embedded data set: `python -m supernetic.datasets.convert ../shared/data/fashion_mnist`.
+"""Makes the embedded data set: `python -m supernetic.datasets.convert FOLDER_OF_SHEETS`.
 
 As many images of each class, drawn with a fixed seed, in the order of the original, as one lossless sheet.
 """

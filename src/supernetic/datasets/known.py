@@ -46,9 +46,9 @@ KNOWN = (
 
 
 def places() -> list[Path]:
-    """Directories in which named data sets are looked for: `$SUPERNETIC_DATA`, `data`, `../shared/data`."""
+    """Directories in which named data sets are looked for: those of `$SUPERNETIC_DATA`, then `data`."""
     chosen = os.environ.get("SUPERNETIC_DATA", "")
-    return [Path(p) for p in [*filter(None, chosen.split(os.pathsep)), "data", "../shared/data"]]
+    return [Path(p) for p in [*filter(None, chosen.split(os.pathsep)), "data"]]
 
 
 def find(known: Known) -> Path | None:

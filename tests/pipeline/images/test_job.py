@@ -45,6 +45,7 @@ def killed(small: dict[str, Any], run: Path, moment: Callable[[Path], bool]) -> 
     process.wait()
 
 
+@pytest.mark.slow
 def test_killed_in_every_step_it_ends_the_same(small: dict[str, Any], tmp_path: Path, finished: Found) -> None:
     run = tmp_path / "run"
     for moment in MOMENTS.values():

@@ -26,6 +26,7 @@ def test_the_front_is_of_the_trials_and_keeps_the_limits(run: Path) -> None:
     found = read(run, "search.json")
     assert found["evaluations"] == len(trials) == 6 * 4
     good = [t["metrics"] for t in trials if t["status"] == "ok"]
+    assert len(found["front"]) >= len(found["chosen"]) >= 2
     for record in found["front"]:
         mine = record["metrics"]
         assert mine["cost/macs"] <= 60_000
@@ -43,10 +44,11 @@ def test_scores_are_those_of_the_supernet(run: Path) -> None:
 
 def test_what_is_handed_over_is_what_was_tested(run: Path) -> None:
     dataset = load(limit=400, side=8)
-    for record in read(run, "networks.json"):
-        if record["role"] == "chosen":
-            metrics = evaluate(load_model(run / "models" / record["name"]), dataset, "test")[0]
-            assert metrics == pytest.approx(record["test"], rel=1e-5)
+    chosen = [r for r in read(run, "networks.json") if r["role"] == "chosen"]
+    assert {r["name"] for r in chosen} == {p.name for p in (run / "models").iterdir()}
+    for record in chosen:
+        metrics = evaluate(load_model(run / "models" / record["name"]), dataset, "test")[0]
+        assert metrics == pytest.approx(record["test"], rel=1e-5)
 
 
 def test_nothing_is_trained_twice_and_the_test_split_comes_last(run: Path) -> None:
@@ -68,6 +70,7 @@ def test_trust_is_stated_with_its_number(run: Path) -> None:
     assert trust["table"]["of"] == 3969
     table = catalog.table("macro").unique()
     macs = costs_of(space_of(run, read_settings(run)), table.archs)
+    assert [p["model"] for p in trust["table"]["models"]] == [r["name"] for r in scored if r["role"] == "chosen"]
     for place in trust["table"]["models"]:
         own = next(r["macs"] for r in scored if r["name"] == place["model"])
         smaller = table["mean_acc"].values[macs <= own]

@@ -20,6 +20,7 @@ def test_what_the_search_leaves(run: Path) -> None:
     assert used["values"][0] == pytest.approx(list(generalise([(d, w, r)], "exponential")(1)))
     assert set(record["ties"]) == {"middle", "smallest", "largest"}
     assert record["order"]["n"] == 4
+    assert {way: len(masses) for way, masses in record["sampling"].items()} == {"size": 2, "uniform": 2, "plain": 2}
     assert all(0 <= m <= 1 for masses in record["sampling"].values() for m in masses)
     assert record["evaluations"] == len(read_records(run / "trials.jsonl"))
 

@@ -33,6 +33,7 @@ def test_a_choice_is_told(asked: dict[str, Any], finished: Path) -> None:
     assert result.to_json()["on"] == "test"
 
 
+@pytest.mark.slow
 def test_a_killed_choice_goes_on_and_repeats_nothing(asked: dict[str, Any], finished: Path, tmp_path: Path) -> None:
     """Killed in the middle; what comes out is the same to the byte."""
     out = tmp_path / "run"
@@ -58,6 +59,7 @@ def test_a_killed_choice_goes_on_and_repeats_nothing(asked: dict[str, Any], fini
         assert (out / name).read_text() == (finished / name).read_text(), name
 
 
+@pytest.mark.slow
 def test_what_was_planned_holds_on_resuming(finished: Path, tmp_path: Path) -> None:
     """As if seeds and the largest size had been given up for the time there was."""
     out = tmp_path / "run"
@@ -89,7 +91,7 @@ def test_a_run_that_took_too_long_says_so(asked: dict[str, Any], tmp_path: Path)
     few = {**asked, "models": "logistic,mlp:width=4,depth=1", "sizes": "20,40", "minutes": 3}
     out = tmp_path / "run"
     result = select(**few, workers=1, out=out)
-    assert result.notes == () or "calibrate" in result.notes[0]
+    assert not any(note.startswith("it took") for note in result.notes)
     assert 0 < result.seconds < 180
     (record,) = (json.loads(line) for line in (out / "timings.jsonl").read_text().splitlines())
     assert record == {"task": "trainings", "seconds": result.seconds}

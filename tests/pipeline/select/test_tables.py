@@ -14,6 +14,7 @@ def rows(file: Path) -> list[dict[str, str]]:
 def test_means_are_those_of_the_trainings(finished: Path) -> None:
     trainings, profiles = rows(finished / "trainings.csv"), rows(finished / "profiles.csv")
     assert len(trainings) == 3 * (2 + 2 + 1 + 1)
+    assert len(profiles) == 3 * 4 * 3  # metrics, sizes, models
     for p in profiles:
         own = [float(t[p["metric"]]) for t in trainings if (t["model"], t["images"]) == (p["model"], p["images"])]
         assert int(p["seeds"]) == len(own)
@@ -25,7 +26,9 @@ def test_means_are_those_of_the_trainings(finished: Path) -> None:
 
 
 def test_bits_are_nats_by_log_2(finished: Path) -> None:
-    for line in rows(finished / "mdl.csv"):
+    lines = rows(finished / "mdl.csv")
+    assert [line["model"] for line in lines] == ["logistic", "mlp:width=8,depth=1", "convnet:width=2,depth=1"]
+    for line in lines:
         assert float(line["bits"]) == pytest.approx(float(line["nats"]) / log(2), rel=1e-4)
         assert float(line["bits_per_label"]) == pytest.approx(float(line["bits"]) / 320, rel=1e-4)
         assert float(line["nats"]) >= 40 * log(10)

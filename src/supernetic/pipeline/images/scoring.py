@@ -18,6 +18,7 @@ from ...ranking.ballot import RANK, Ballot
 from ...run import Run
 from ...space import Arch
 from ...voters import PREFIX
+from ..plan import Plan
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
@@ -32,7 +33,7 @@ MILLISECONDS = "latency/ms"
 LADDER = "valid/ladder"
 LATENCY, BALLOT = "latency.jsonl", "ballot.json"
 IMAGES = 2000  # of the validation split, at most, that architectures are scored on
-REFERENCES = 100  # networks among which a vote gives others their place
+REFERENCES = 100  # networks, at most, among which a vote gives others their place
 PROBES = 64  # training images that training-free voters see
 RUNG = 1000  # images of a training on a subset, at most
 SCORING, REFERRING = 12, 13  # streams of random numbers
@@ -90,10 +91,11 @@ def _wanted(job: Job) -> list[str]:
 
 
 def _ballot(job: Job, run: Run, evaluate: Evaluator) -> Ballot:
-    """What the voters say of random networks, asked once."""
+    """What the voters say of random networks, asked once; a short search does not ask more of them than it evaluates."""
     if not (run.path / BALLOT).exists():
         rng = np.random.default_rng([job.seed, REFERRING])
-        drawn = job.space.sample(rng, REFERENCES).tolist()
+        references = min(REFERENCES, Plan.from_settings(job.settings["plan"]).evaluations)
+        drawn = job.space.sample(rng, references).tolist()
         archs: list[Arch] = list(dict.fromkeys(job.space.canonical(tuple(a)) for a in drawn))
         ballot = Ballot.of(VOTERS, evaluate(archs))
         run.write(BALLOT, json.dumps(ballot.to_json()) + "\n")
