@@ -6,8 +6,8 @@ PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
 .PHONY: demo test test-all lint format clean
 
 demo: .venv/.installed  ## install, then from images to finished models and a report, in runs/demo
-	$(BIN)/supernetic search --space macro:channels=4,head=160 --where "macs<=1.5M" --keep 3 --out runs/demo \
-	    --steps 300 --population 15 --generations 6 --network-steps 200
+	$(BIN)/supernetic search --space macro:channels=4,side=20,head=160 --where "macs<=800K" --keep 2 --out runs/demo \
+	    --steps 150 --population 10 --generations 3 --network-steps 120
 	$(BIN)/supernetic predict runs/demo/models/model-1 embedded --top 1 | head -3
 
 test: .venv/.dev lint  ## install, lint, types, and the tests that people run while they work

@@ -54,9 +54,9 @@ def train(
     at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `threads`
     are half the processors unless said: more of them wait for each other, badly so on a busy machine; they are
     recorded, since another number gives other roundings. `device` is `cpu`, `cuda` or `auto`, `precision` is `no`
-    (mixed), `fp16` or `bf16`. Several `processes` share each batch: on a CPU with `threads` each, or one per GPU; a
-    script that asks for them needs `if __name__ == "__main__":`. `snapshots` are steps, or shares of them such as
-    `10%,50%`, whose weights are kept for `robustness` and for `load_supernet(run, step)`. `start` is a finished run of
+    (mixed), `fp16` or `bf16`. Several `processes` share each batch: on a CPU with `threads` each, or one per GPU.
+    `snapshots` are steps, or shares of them such as `10%,50%`, whose weights are kept for `robustness` and for
+    `load_supernet(run, step)`. `start` is a finished run of
     the same space whose weights are taken in place of random ones. With `tensorboard` every
     step is written for TensorBoard too, into the run's `tensorboard/`. `progress` wraps the steps, such as
     `training.show.bar`.
