@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 import tomllib
 from contextlib import nullcontext
 from pathlib import Path
@@ -48,8 +47,9 @@ AGAIN = "grad_norm"  # of the votes that were recorded, the one that is made of 
 NETWORKS, SCORED, STEPS, IMAGES = 100, 60, 150, 500
 SCORE = "valid/cross_entropy"
 WRONG, EIGHT = "unmended, 2 threads", "votes, 8 channels, mended, 2 threads"
+TRIES = 10  # of a training
 AVX2 = 8  # channels that this processor computes at a time
-CASES = {  # job, channels, code, threads, seed; and the seconds to wait for an answer
+CASES = {  # job, channels, code, threads, seed; and the seconds to wait for an answer, or before a training goes on anew
     "votes, 6 channels, mended, 1 thread": ("votes", 6, "mended", 1, 0, 300),
     "votes, 6 channels, mended, 2 threads": ("votes", 6, "mended", 2, 0, 300),
     "votes, 6 channels, unmended, 2 threads": ("votes", 6, "unmended", 2, 0, 300),
@@ -58,10 +58,10 @@ CASES = {  # job, channels, code, threads, seed; and the seconds to wait for an 
     "votes, 6 channels, unmended, 1 thread": ("votes", 6, "unmended", 1, 0, 300),
     "votes, 4 channels, unmended, 1 thread": ("votes", 4, "unmended", 1, 0, 300),
     "votes, 4 channels, unmended, 2 threads": ("votes", 4, "unmended", 2, 0, 100),
-    "train, 6 channels, mended, 1 thread": ("train", 6, "mended", 1, 0, 600),
-    "train, 6 channels, unmended, 2 threads": ("train", 6, "unmended", 2, 0, 600),
-    "train, 6 channels, mended, 2 threads": ("train", 6, "mended", 2, 0, 600),
-    "train, 6 channels, mended, 1 thread, seed 1": ("train", 6, "mended", 1, 1, 600),
+    "train, 6 channels, mended, 1 thread": ("train", 6, "mended", 1, 0, 120),
+    "train, 6 channels, unmended, 2 threads": ("train", 6, "unmended", 2, 0, 120),
+    "train, 6 channels, mended, 2 threads": ("train", 6, "mended", 2, 0, 120),
+    "train, 6 channels, mended, 1 thread, seed 1": ("train", 6, "mended", 1, 1, 120),
 }
 
 
@@ -81,13 +81,13 @@ def votes(channels: int, threads: int) -> dict[str, Any]:
     return {name: [m[f"vote/{name}"] for m in found] for name in VOTERS}
 
 
-def train(channels: int, threads: int, seed: int) -> dict[str, Any]:
+def train(channels: int, code: str, threads: int, seed: int) -> dict[str, Any]:
     """The last training loss of a supernet, and what it says of some networks."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
-        supernetic.train(f"macro:channels={channels},head=160", steps=STEPS, seed=seed, threads=threads, out=out)
-        losses = [r["loss"] for r in read_records(out / "metrics.jsonl")]
-        supernet, images = load_supernet(out)
+    out = RUNS / f"{channels}-{code}-{threads}-{seed}"
+    space = f"macro:channels={channels},head=160"
+    supernetic.train(space, steps=STEPS, seed=seed, threads=threads, out=out)
+    losses = [r["loss"] for r in read_records(out / "metrics.jsonl")]
+    supernet, images = load_supernet(out)
     torch.set_num_threads(1)
     found = SupernetEvaluator(supernet, few_images(images, IMAGES), (SCORE,), bn="batch")(some(SCORED)[0])
     return {"loss": losses[-1], "scores": [m[SCORE] for m in found]}
@@ -104,27 +104,35 @@ def answer(job: str, channels: int, code: str, threads: int, seed: int) -> None:
     """Print it."""
     if code == "unmended":
         vars(strided)["at_risk"] = lambda *_: False
-    jobs = {"votes": lambda: votes(channels, threads), "train": lambda: train(channels, threads, seed), "again": again}
+    jobs = {
+        "votes": lambda: votes(channels, threads),
+        "train": lambda: train(channels, code, threads, seed),
+        "again": again,
+    }
     print(json.dumps(jobs[job]()))
 
 
 def ask(name: str, job: str, channels: int, code: str, threads: int, seed: int, limit: int) -> Any:
-    """The answer of another process, or how it ended; asked once."""
+    """The answer of another process, or how it ended; asked once. A training that stops is resumed."""
     path = RUNS / f"{name.replace(', ', '-').replace(' ', '-')}.json"
     if path.exists():
         return json.loads(path.read_text())["answer"]
-    command = [sys.executable, __file__, job, str(channels), code, str(threads), str(seed)]
-    begin, told = getrusage(RUSAGE_CHILDREN).ru_utime, None
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-        if done.returncode < 0:
-            told = f"ended by signal {-done.returncode}"
-        elif done.returncode:
-            sys.exit(done.stderr)
-    except subprocess.TimeoutExpired:
-        told = f"no answer in {limit} s"
-    told = told or json.loads(done.stdout.splitlines()[-1])
     RUNS.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, __file__, job, str(channels), code, str(threads), str(seed)]
+    begin = getrusage(RUSAGE_CHILDREN).ru_utime
+    told: Any = None
+    for _ in range(TRIES if job == "train" else 1):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+        except subprocess.TimeoutExpired:
+            told = f"no answer in {limit} s"
+            continue
+        if done.returncode > 0:
+            sys.exit(done.stderr)
+        if done.returncode == 0:
+            told = json.loads(done.stdout.splitlines()[-1])
+            break
+        told = f"ended by signal {-done.returncode}"
     minutes = (getrusage(RUSAGE_CHILDREN).ru_utime - begin) / 60
     path.write_text(json.dumps({"answer": told, "minutes": minutes}))
     print(f"{name}: {told if isinstance(told, str) else 'answered'}, {minutes:.1f} CPU-minutes", flush=True)

@@ -10,9 +10,9 @@ from supernetic.space import Archs, SequentialSpace
 def test_every_architecture_of_small_spaces(small: tuple[SequentialSpace, Archs]) -> None:
     space, archs = small
     some = archs[:: max(1, len(archs) // 300)]
+    walked = [cost(space.blueprint(tuple(a))) for a in some.tolist()]
     for metric in METRICS:
-        walked = [getattr(cost(space.blueprint(tuple(a))), metric) for a in some.tolist()]
-        assert costs_of(space, some, metric).tolist() == walked
+        assert costs_of(space, some, metric).tolist() == [getattr(c, metric) for c in walked]
 
 
 def test_a_price_is_added_up_over_the_layers(small: tuple[SequentialSpace, Archs], price: Price) -> None:

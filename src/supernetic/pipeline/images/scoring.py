@@ -91,7 +91,7 @@ def _wanted(job: Job) -> list[str]:
 
 
 def _ballot(job: Job, run: Run, evaluate: Evaluator) -> Ballot:
-    """What the voters say of random networks, asked once; a short search does not ask more of them than it evaluates."""
+    """What the voters say of random networks, asked once; of no more than the search itself evaluates."""
     if not (run.path / BALLOT).exists():
         rng = np.random.default_rng([job.seed, REFERRING])
         references = min(REFERENCES, Plan.from_settings(job.settings["plan"]).evaluations)
