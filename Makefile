@@ -1,7 +1,7 @@
 # Two commands do everything on a machine that has only Python 3.11 and make.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
+PYTEST := $(BIN)/pytest -n 2
 
 .PHONY: demo test test-all lint format clean
 
@@ -10,7 +10,7 @@ demo: .venv/.installed  ## install, then from images to finished models and a re
 	    --steps 150 --population 10 --generations 3 --network-steps 120
 	$(BIN)/supernetic predict runs/demo/models/model-1 embedded --top 1 | head -3
 
-test: .venv/.dev lint  ## install, lint, types, and the tests that people run while they work
+test: .venv/.dev lint  ## install, lint, types, and all tests but the long ones
 	$(PYTEST) -m "not slow"
 
 test-all: .venv/.dev lint  ## the same, with the long campaigns of kills; what .ci/run runs

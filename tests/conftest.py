@@ -6,8 +6,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,8 +20,7 @@ from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
 torch.set_num_threads(1)
-TESTS = Path(__file__).parent
-JOBS = {"cli", *(f"pipeline/{job}" for job in ("images", "scale", "select", "study"))}
+JOBS = {"tests/cli", *(f"tests/pipeline/{job}" for job in ("images", "scale", "select", "study"))}
 
 # Every space of the catalogue, small enough for a test; odd sides, grey images and several resolutions among them.
 SMALL = {
@@ -37,15 +37,72 @@ SMALL = {
 }
 
 
+# Tests of several seconds that say the same as a quicker one beside them, of a larger space or a whole job. Together with
+# those marked `slow` where they stand, they are left to `make test-all`.
+ALSO_SLOW = (
+    "cli/test_jobs.py::test_a_disk_that_is_full*checkpoint*",
+    "cli/test_models.py::test_models_are_derived_exported_and_reported",
+    "costs/test_budget.py::test_bins_need_at_most_one_and_a_half_trials*scalenet*",
+    "costs/test_budget.py::test_empty_windows_say_what_is_near*attentive-macs in*",
+    "costs/test_budget.py::test_every_kind_of_space*scalenet*",
+    "costs/test_budget.py::test_latency_on_large_spaces*scalenet*",
+    "costs/test_budget.py::test_the_papers_methods_stay_inside_the_window_too*proposal*",
+    "datasets/test_convert.py::test_the_bundled_images_are_what_the_script_selects",
+    "datasets/test_loading.py::test_names_by_place",
+    "datasets/test_sheets.py::test_the_real*",
+    "evaluators/test_angle.py::*shallow-wide*",
+    "evaluators/test_supernet.py::*scalenet*",
+    "pipeline/images/test_job.py::test_inherited_weights_can_be_trained_on",
+    "pipeline/images/test_job.py::test_nothing_need_be_trained",
+    "pipeline/study/test_job.py::test_one_failure_does_not_end_the_others",
+    "pipeline/study/test_robustness.py::test_it_agrees_with_the_job_of_that_name",
+    "pipeline/test_derive.py::test_stabilisers_are_folded",
+    "pipeline/test_derive.py::test_trained_from_the_supernets_weights",
+    "pipeline/test_rank.py::test_trainings_on_a_subset_score_a_few",
+    "pipeline/test_tabular.py::test_every_searcher_by_name*thompson*",
+    "pipeline/test_train.py::test_every_space_trains_and_can_be_loaded_again*scalenet*",
+    "pipeline/test_train.py::test_every_space_trains_and_can_be_loaded_again*scarlet*",
+    "pipeline/test_train.py::test_every_space_trains_and_can_be_loaded_again*-*-*",
+    "pipeline/test_trained.py::test_snapshots_are_kept_and_can_be_loaded",
+    "samplers/test_checks.py::*scalenet*",
+    "searchers/test_drive.py::test_killed_at_random_moments*evolution*",
+    "searchers/test_evolution.py::test_regularised_evolution_reaches_the_best_cell",
+    "searchers/test_local.py::test_evaluations_to_the_best_cell*",
+    "spaces/test_cell_graphs.py::test_number_of_unique_cells",
+    "spaces/test_cell_graphs.py::test_small_spaces_against_brute_force*5-*",
+    "spaces/test_scaled.py::test_a_supernet_has_room_for_every_network*",
+    "supernets/test_checks.py::*scalenet*",
+    "supernets/test_checks.py::test_with_stabilisers_too*scarlet-s2*",
+    "test_catalog.py::test_every_space_keeps_the_contract*scalenet*",
+    "timing/test_graph.py::test_so_it_does_for_cells",
+    "training/test_devices.py::*",
+    "training/test_loop.py::test_kill_9_and_resume_is_byte_identical",
+    "training/test_loop.py::test_stopping_after_any_step",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        if any(fnmatchcase(name, pattern.replace("[", "[[]")) for pattern in ALSO_SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Tests that share a trained fixture go to one worker, so that it is made once.
 
     Those of a job share the fixtures of its folder, others at most those of their file.
     """
-    for item in items:
-        folder = item.path.parent.relative_to(TESTS)
-        group = str(folder) if str(folder) in JOBS else str(item.path.relative_to(TESTS))
-        item.add_marker(pytest.mark.xdist_group(group))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFixture(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            folder = file.rpartition("/")[0]
+            return folder if folder in JOBS else file
+
+    return ByFixture(config, log)
 
 
 @cache

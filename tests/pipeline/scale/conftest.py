@@ -12,7 +12,7 @@ from supernetic.pipeline.scale.job import scale
 from supernetic.pipeline.scale.outcome import Family
 
 SMALL: dict[str, Any] = {
-    "space": "scalenet:width=0.1,side=16",
+    "space": "macro:channels=4,side=8,head=16",
     "stages": 1,
     "extrapolate": 0,
     "steps": 3,

@@ -12,6 +12,7 @@ from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters.model import load_model
 from supernetic.pipeline.scale.job import scale
 from supernetic.pipeline.scale.outcome import Family, Planned
+from supernetic.run import read_settings
 
 COMPARED = ("supernet.safetensors", "metrics.jsonl", "trials.jsonl", "chain.jsonl", "scale.json")
 
@@ -19,12 +20,20 @@ COMPARED = ("supernet.safetensors", "metrics.jsonl", "trials.jsonl", "chain.json
 def test_a_family_from_images(finished: Family) -> None:
     assert [n["name"] for n in finished.networks] == ["s0", "s1", "standard-0", "compound-1", "standard-1"]
     assert sorted(finished.models) == ["s0", "s1"]
-    dataset = load(limit=300, side=16)
+    dataset = load(**read_settings(finished.run)["load"])
     for record in finished.networks[:2]:
         metrics = evaluate(load_model(Path(finished.run) / "models" / record["name"]), dataset, "test")[0]
         assert metrics == pytest.approx(record["test"], rel=1e-5)
     assert finished.report.read_text().startswith("<!doctype html>")
     assert "compound-1" in str(finished)
+
+
+@pytest.mark.slow
+def test_scalenets_own_space_gives_a_family_too(small: dict[str, Any], tmp_path: Path) -> None:
+    found = scale(**{**small, "space": "scalenet:width=0.1,side=16"}, out=tmp_path / "run")
+    assert isinstance(found, Family)
+    assert sorted(found.models) == ["s0", "s1"]
+    assert all((tmp_path / "run" / "models" / name / "model.safetensors").exists() for name in found.models)
 
 
 @pytest.mark.slow
