@@ -3,17 +3,20 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest -n 2
 
-.PHONY: demo test test-all lint format clean
+.PHONY: demo test tests test-all lint format clean
 
 demo: .venv/.installed  ## install, then from images to finished models and a report, in runs/demo
 	$(BIN)/supernetic search --space macro:channels=4,side=20,head=160 --where "macs<=800K" --keep 2 --out runs/demo \
 	    --steps 150 --population 10 --generations 3 --network-steps 120
 	$(BIN)/supernetic predict runs/demo/models/model-1 embedded --top 1 | head -3
 
-test: .venv/.dev lint  ## install, lint, types, and all tests but the long ones
+test: .venv/.dev  ## install, lint, types, and all tests but the long ones
+	$(MAKE) --no-print-directory -j2 lint tests
+
+tests: .venv/.dev
 	$(PYTEST) -m "not slow"
 
-test-all: .venv/.dev lint  ## the same, with the long campaigns of kills; what .ci/run runs
+test-all: .venv/.dev lint  ## lint, types and every test; what .ci/run runs
 	$(PYTEST)
 
 lint: .venv/.dev

@@ -37,8 +37,8 @@ SMALL = {
 }
 
 
-# Tests of several seconds that say the same as a quicker one beside them, of a larger space or a whole job. Together with
-# those marked `slow` where they stand, they are left to `make test-all`.
+# Tests of several seconds that say the same as a quicker one beside them, of a larger space or of a whole job. Together
+# with those marked `slow` where they stand, they are left to `make test-all`.
 ALSO_SLOW = (
     "cli/test_jobs.py::test_a_disk_that_is_full*checkpoint*",
     "cli/test_models.py::test_models_are_derived_exported_and_reported",
@@ -51,13 +51,17 @@ ALSO_SLOW = (
     "datasets/test_loading.py::test_names_by_place",
     "datasets/test_sheets.py::test_the_real*",
     "evaluators/test_angle.py::*shallow-wide*",
+    "evaluators/test_standalone.py::test_workers_give_the_same_numbers",
     "evaluators/test_supernet.py::*scalenet*",
+    "evaluators/test_supernet.py::test_one_side_of_a_supernet_that_has_two",
     "pipeline/images/test_job.py::test_inherited_weights_can_be_trained_on",
     "pipeline/images/test_job.py::test_nothing_need_be_trained",
     "pipeline/study/test_job.py::test_one_failure_does_not_end_the_others",
     "pipeline/study/test_robustness.py::test_it_agrees_with_the_job_of_that_name",
     "pipeline/test_derive.py::test_stabilisers_are_folded",
+    "pipeline/test_derive.py::test_trained_from_scratch_once",
     "pipeline/test_derive.py::test_trained_from_the_supernets_weights",
+    "pipeline/test_ladder.py::test_rows_get_what_their_trainings_say",
     "pipeline/test_rank.py::test_trainings_on_a_subset_score_a_few",
     "pipeline/test_tabular.py::test_every_searcher_by_name*thompson*",
     "pipeline/test_train.py::test_every_space_trains_and_can_be_loaded_again*scalenet*",
@@ -74,6 +78,7 @@ ALSO_SLOW = (
     "supernets/test_checks.py::*scalenet*",
     "supernets/test_checks.py::test_with_stabilisers_too*scarlet-s2*",
     "test_catalog.py::test_every_space_keeps_the_contract*scalenet*",
+    "timing/test_graph.py::test_onnxruntime_runs_the_same_operations_as_for_the_exported_file",
     "timing/test_graph.py::test_so_it_does_for_cells",
     "training/test_devices.py::*",
     "training/test_loop.py::test_kill_9_and_resume_is_byte_identical",
@@ -94,9 +99,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     Those of a job share the fixtures of its folder, others at most those of their file.
     """
-    from xdist.scheduler import LoadScopeScheduling
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class ByFixture(LoadScopeScheduling):
+    class ByFixture(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             folder = file.rpartition("/")[0]
