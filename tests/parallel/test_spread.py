@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from supernetic.errors import InputError, SupernetError, UnknownNameError
-from supernetic.parallel.spread import spread
+from supernetic.parallel.spread import spread, usual_workers
 
 JOBS = """
 import os, time
@@ -74,6 +74,18 @@ def test_one_worker_is_this_process(jobs: Any) -> None:
     assert spread(jobs.square, [], 4) == []
     with pytest.raises(InputError, match="got 0"):
         spread(jobs.square, [1], 0)
+
+
+def test_there_are_as_many_workers_as_processors_where_processes_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert usual_workers() == 6
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usual_workers() == 1
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    monkeypatch.setattr(os, "name", "nt")
+    assert usual_workers() == 1
 
 
 def test_failures_are_passed_on_and_end_the_others(jobs: Any) -> None:

@@ -23,6 +23,11 @@ from .failure import Failure, lost
 PATIENCE = 10.0  # seconds for a process to end after it has closed its connection
 
 
+def can_start() -> bool:
+    """Whether this system lets a process pass open descriptors on to others; Windows does not."""
+    return os.name != "nt"
+
+
 class WorkerProcess:
     """A process that does `work(item, send)` for one item after another.
 
@@ -36,7 +41,7 @@ class WorkerProcess:
         environment: Mapping[str, str],
         keep_open: Sequence[int] = (),  # file descriptors that the process gets, under the same numbers
     ) -> None:
-        if os.name == "nt":
+        if not can_start():
             raise InputError("several processes need Linux or macOS: use one worker and one process on Windows")
         mine, theirs = socket.socketpair()
         with mine, theirs:

@@ -6,6 +6,7 @@ progress, and gives answers in the order of the items.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,12 +15,17 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from ..errors import InputError
-from .process import WorkerProcess
+from .process import WorkerProcess, can_start
 
 Report = Callable[[int, int], None]  # (steps done, steps in all)
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 REPORT_EVERY_SECONDS = 0.5
+
+
+def usual_workers() -> int:
+    """As many workers as there are processors; one, which is this process, where no others can be started."""
+    return (os.cpu_count() or 1) if can_start() else 1
 
 
 def spread(

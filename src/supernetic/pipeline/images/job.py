@@ -18,6 +18,7 @@ from ...errors import InputError, RunError
 from ...evaluators.cost import COSTS
 from ...evaluators.scores import SCORES
 from ...objective import Objective, combine
+from ...parallel.spread import usual_workers
 from ...ranking.ballot import RANK
 from ...reports import write_report
 from ...run import SETTINGS, TIMINGS, Run, read_settings
@@ -222,7 +223,7 @@ def _settled(request: Request, wanted: Asked, training: TrainJob, path: Path, sp
     asks_latency = MILLISECONDS in [*(o.name for o in wanted.objectives), *(c.name for c in wanted.where)]
     job = steps.Job(
         training, wanted.objectives, wanted.where, wanted.searcher, request.evaluations, request.keep, mode, finished,
-        own, request.workers or os.cpu_count() or 1, dict(LATENCY) if asks_latency else {}, {},
+        own, request.workers or usual_workers(), dict(LATENCY) if asks_latency else {}, {},
     )  # fmt: skip
     schedule = plan_for(supernet, training.batches(), training.recipe.sampler, training.recipe)
     after = plan_of(finished, training.batches(finished.batch_size).steps_per_epoch)

@@ -17,6 +17,7 @@ import numpy as np
 from ...costs import costs_of
 from ...errors import InputError, RunError, UnknownNameError
 from ...objective import Objective, parse_quantity
+from ...parallel.spread import usual_workers
 from ...reports.scale import write_scale
 from ...run import SETTINGS, TIMINGS, Run, read_settings
 from ...samplers.hierarchical import Hierarchical
@@ -191,7 +192,7 @@ def _settled(
     finished = make_recipe(RETRAIN) if asked["retrain_recipe"] is None else read_recipe(asked["retrain_recipe"])
     if finished.sampler is not None:
         raise InputError(f"{asked['retrain_recipe']}: a finished network has no paths, but the recipe has a sampler")
-    workers = asked["workers"] or os.cpu_count() or 1
+    workers = asked["workers"] or usual_workers()
     job = shared.Job(
         training, (Objective(SCORE, False),), (), MCEA(budgets, ratio=asked["ratio"]), None, 0, "scratch", finished, (),
         workers, {}, {},

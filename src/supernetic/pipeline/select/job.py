@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from ...comparison.trainings import dataset_of
 from ...datasets import Dataset
 from ...errors import InputError
 from ...families import Member
+from ...parallel.spread import usual_workers
 from ...run import SETTINGS, TIMINGS, read_settings
 from ...selection.budget import fit_ladder
 from ...selection.ladder import AUTO, Ladder, make_ladder
@@ -63,7 +63,7 @@ def select(
     began = monotonic()
     tell = tell or (lambda _: None)
     require_minutes(minutes)
-    workers = (os.cpu_count() or 1) if workers is None else workers
+    workers = usual_workers() if workers is None else workers
     if workers < 1:
         raise InputError(f"there must be a worker, got {workers}")
     source = str(Path(data).resolve()) if Path(data).exists() else str(data)
