@@ -15,7 +15,7 @@ from torch import nn
 from supernetic import catalog
 from supernetic.exporters.onnx import have_onnx, write_onnx
 from supernetic.nn.network import build
-from supernetic.nn.strided import at_risk, convolve, layout_of
+from supernetic.nn.strided import at_risk, convolve, in_layout, layout_of
 
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
 PLAIN = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
@@ -179,6 +179,38 @@ def test_modules_of_others_get_the_layout_that_is_safe() -> None:
     assert layout_of(block(16, 2)) == torch.channels_last
     ours = build(catalog.space("macro:channels=4,side=8,head=8").blueprint((0,) * 8))
     assert layout_of(ours) == torch.channels_last  # its convolutions go round the fault
+
+
+# A module of a user's own, trained as baselines are, on images of one channel and of three.
+BASELINE = """
+import torch
+from torch import nn
+from supernetic.comparison.baselines import Wrapped
+from supernetic.datasets import load
+from supernetic.evaluators.standalone import training
+from supernetic.training.recipe import Recipe
+torch.set_num_threads(1)
+for gray in (True, False):
+    torch.manual_seed(0)
+    layers = nn.Conv2d(1 if gray else 3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 8, 1, stride=2)
+    model = Wrapped(nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10)))
+    data = load("embedded", limit=600, side=16, gray=gray)
+    steps = [p.step for p in training(model, 16, data, Recipe(length="20 steps", batch_size=128), 0)]
+    print(steps[-1], flush=True)
+"""
+
+
+def test_a_users_own_module_is_trained_without_the_fault() -> None:
+    done = run(BASELINE, AVX2)
+    assert (done.returncode, done.stdout.split()) == (0, ["20", "20"]), done.stderr[-2000:]
+
+
+def test_images_of_one_channel_have_the_strides_of_the_layout() -> None:
+    gray = torch.rand(2, 1, 4, 4).to(memory_format=torch.channels_last)
+    assert in_layout(gray, torch.contiguous_format).stride() == (16, 16, 4, 1)
+    colour = torch.rand(2, 3, 4, 4)
+    assert in_layout(colour, torch.contiguous_format) is colour
+    assert in_layout(colour, torch.channels_last).stride() == (48, 1, 12, 3)
 
 
 def test_exported_graphs_keep_the_strided_convolution(tmp_path: Path) -> None:

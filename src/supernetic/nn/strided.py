@@ -41,6 +41,13 @@ def layout_of(model: nn.Module) -> torch.memory_format:
     return torch.channels_last
 
 
+def in_layout(x: Tensor, layout: torch.memory_format) -> Tensor:
+    """The images in a layout. Those of one channel are in both; their strides decide what convolutions make of them."""
+    if layout == torch.contiguous_format and x.stride() != torch.empty(x.shape, device="meta").stride():
+        return x.clone(memory_format=layout)
+    return x.contiguous(memory_format=layout)
+
+
 def _may_be_trained(x: Tensor) -> bool:
     """Only gradients on a CPU are at fault; an exported graph keeps the convolution as it is."""
     return x.device.type == "cpu" and torch.is_grad_enabled() and not torch.compiler.is_exporting()

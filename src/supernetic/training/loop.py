@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from ..errors import InputError, SupernetError
 from ..nn.norm import batch_statistics
 from ..nn.run import QUIET, Noise
-from ..nn.strided import layout_of
+from ..nn.strided import in_layout, layout_of
 from ..run import TIMINGS, Run
 from ..samplers.step import Draw, Path, Sampler, Step, batches_per_step
 from ..space import Arch
@@ -213,7 +213,7 @@ class _Worker:
 
     def _batch(self, step: int, k: int) -> tuple[Tensor, Tensor]:
         x, labels = self.batches.batch(step * self.plan.batches + k)
-        return x.contiguous(memory_format=self.layout), labels
+        return in_layout(x, self.layout), labels
 
     def _draw(self, step: int, batch: tuple[Tensor, Tensor]) -> Step:
         if self.sampler is None:
