@@ -10,7 +10,7 @@ import numpy as np
 
 from supernetic import catalog
 from supernetic.costs import cost, costs_of, table_of
-from supernetic.costs.macs import layer_cost
+from supernetic.costs.macs import macs_and_params
 from supernetic.space import SequentialSpace
 
 REPEATS = 7
@@ -30,7 +30,7 @@ def main() -> None:
             begin = process_time()
             costs_of(space, archs)
             by_table.append((process_time() - begin) / len(archs))
-            layer_cost.cache_clear()
+            macs_and_params.cache_clear()
             begin = process_time()
             for arch in few:
                 cost(space.blueprint(arch))

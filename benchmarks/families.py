@@ -10,7 +10,7 @@ from time import process_time
 import torch
 import torch.nn.functional as F
 
-from supernetic.models import NAMES, members
+from supernetic.model_names import NAMES, parse_models
 
 SHAPES = ((1, 28), (3, 32))
 BATCH = 64
@@ -18,11 +18,11 @@ STEPS = 12
 OTHERS = ("nasbench201/all-conv3x3", "macro-best", "scarlet-a", "attentive-a0")
 
 
-def seconds(network: torch.nn.Module, channels: int, side: int) -> float:
+def seconds(network: torch.nn.Module, channels: int, resolution: int) -> float:
     """Per step: forward, backward, update."""
     network.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.Adam(network.parameters(), foreach=True)
-    x = torch.randn(BATCH, channels, side, side).contiguous(memory_format=torch.channels_last)
+    x = torch.randn(BATCH, channels, resolution, resolution).contiguous(memory_format=torch.channels_last)
     labels = torch.randint(10, (BATCH,))
     times = []
     for _ in range(STEPS):
@@ -39,11 +39,11 @@ def main() -> None:
     print("| model | params | MACs | s per 100 steps | params | MACs | s per 100 steps |")
     print("|---|---|---|---|---|---|---|")
     for text in sys.argv[1:] or (*NAMES, *OTHERS):
-        for sizes in zip(*(members(text, 10, c, side) for c, side in SHAPES), strict=True):
+        for sizes in zip(*(parse_models(text, 10, c, resolution) for c, resolution in SHAPES), strict=True):
             cells = [sizes[0].name]
-            for made, (channels, side) in zip(sizes, SHAPES, strict=True):
+            for made, (channels, resolution) in zip(sizes, SHAPES, strict=True):
                 macs, params = made.costs()
-                took = 100 * seconds(made.build(), channels, side)
+                took = 100 * seconds(made.build(), channels, resolution)
                 cells += [f"{params:,}", f"{macs / 1e6:.2f} M", f"{took:.1f}"]
             print(f"| {' | '.join(cells)} |", flush=True)
 

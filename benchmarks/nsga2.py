@@ -21,9 +21,9 @@ from pymoo.optimize import minimize
 from supernetic.benchmarks import Table
 from supernetic.benchmarks.nasbench201 import load
 from supernetic.costs import costs_of
-from supernetic.evaluators import CostEvaluator, TableEvaluator, Together
+from supernetic.evaluators import CombinedEvaluator, CostEvaluator, TableEvaluator
 from supernetic.objective import Objective
-from supernetic.searchers import Task, drive
+from supernetic.searchers import SearchProblem, run_search
 from supernetic.searchers.nsga2 import NSGA2
 
 SCORE = "c10_valid_200"
@@ -51,9 +51,9 @@ def pymoo_search(table: Table, population: int, generations: int, seed: int) -> 
 
 
 def our_search(table: Table, population: int, generations: int, seed: int) -> None:
-    evaluate = Together((CostEvaluator(table.space, ("cost/macs",)), TableEvaluator(table, (SCORE,))))
-    task = Task(table.space, (Objective(f"table/{SCORE}", True), Objective("cost/macs", False)))
-    drive(NSGA2(population, generations - 2), task, evaluate, seed=seed)
+    evaluate = CombinedEvaluator((CostEvaluator(table.space, ("cost/macs",)), TableEvaluator(table, (SCORE,))))
+    task = SearchProblem(table.space, (Objective(f"table/{SCORE}", True), Objective("cost/macs", False)))
+    run_search(NSGA2(population, generations - 2), task, evaluate, seed=seed)
 
 
 def main() -> None:

@@ -25,8 +25,8 @@ from supernetic.supernets.supernet import Supernet
 
 PAIRS = 15
 SPACES = {
-    "single path": ("macro:channels=16,side=32,head=320", 64),
-    "cell": ("nasbench201:channels=16,cells=1,side=32", 64),
+    "single path": ("macro:channels=16,resolution=32,head=320", 64),
+    "cell": ("nasbench201:channels=16,cells=1,resolution=32", 64),
     "elastic": ("attentive:resolutions=32,width=0.5,classes=10", 32),
 }
 
@@ -59,8 +59,8 @@ def steps(title: str, text: str, batch: int) -> None:
     for row in space.sample(rng, 6).tolist():
         arch: Arch = tuple(row)
         network = build(space.blueprint(arch), seed=0).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        side, channels = network.blueprint.side, network.blueprint.in_channels
-        x = torch.randn(batch, channels, side, side).contiguous(memory_format=torch.channels_last)
+        resolution, channels = network.blueprint.resolution, network.blueprint.in_channels
+        x = torch.randn(batch, channels, resolution, resolution).contiguous(memory_format=torch.channels_last)
         labels = torch.randint(0, 10, (batch,))
         shared, static = stepper(supernet, x, labels, arch), stepper(network, x, labels)
         timed(shared), timed(static)

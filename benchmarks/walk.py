@@ -57,9 +57,9 @@ def evaluator(space: Space, data: Dataset, bn: str) -> SupernetEvaluator:
 
 def main() -> None:
     torch.set_num_threads(1)
-    data = load("embedded", side=SIDE, limit=1_300)  # 100 or so to validate
+    data = load("embedded", resolution=SIDE, limit=1_300)  # 100 or so to validate
     print(f"{len(data.splits['valid'])} images to validate, 256 to recalibrate, {SIDE}x{SIDE}")
-    macro = Macro(channels=8, side=SIDE, in_channels=1, head=64)
+    macro = Macro(channels=8, resolution=SIDE, in_channels=1, head=64)
     every: list[Arch] = list(product(range(3), repeat=8))
     if "--whole" in sys.argv:
         for bn in ("running", "batch"):
@@ -70,7 +70,7 @@ def main() -> None:
             f"macro, all that begin {first}{first}, BN recalibrated", evaluator(macro, data, "recalibrate"), last, PAIRS
         )
     rng = np.random.default_rng(0)
-    for space, n in ((macro, 729), (NASBench201(channels=8, side=SIDE, cells=1, in_channels=1), 300)):
+    for space, n in ((macro, 729), (NASBench201(channels=8, resolution=SIDE, cells=1, in_channels=1), 300)):
         archs: list[Arch] = [tuple(a) for a in space.sample(rng, n).tolist()]
         compare(f"{space.name}, random, BN recalibrated", evaluator(space, data, "recalibrate"), archs, 1)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import supernetic
 
 SETTINGS = {
-    "space": "macro:channels=4,side=8,head=16",
+    "space": "macro:channels=4,resolution=8,head=16",
     "where": ["macs<=60K"],
     "steps": 40,
     "population": 6,

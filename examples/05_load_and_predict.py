@@ -17,7 +17,7 @@ from supernetic.datasets import load
 from supernetic.exporters.model import read_card
 
 SETTINGS = {
-    "space": "macro:channels=4,side=16,head=16",
+    "space": "macro:channels=4,resolution=16,head=16",
     "where": ["macs<=200K"],
     "steps": 15,
     "population": 6,
@@ -36,7 +36,7 @@ def main() -> None:
     card = read_card(model)  # what the model says about itself
     print(f"{card.name}: {sum(p.numel() for p in network.parameters()):,} parameters, {card.macs:,} MACs")
 
-    data = load("embedded", side=card.side, gray=card.channels == 1)
+    data = load("embedded", resolution=card.resolution, gray=card.channels == 1)
     rows = data.splits["test"][:200]
     images = card.prepare(data.images[rows])  # normalised as in training
     with torch.inference_mode():

@@ -10,7 +10,8 @@ from time import perf_counter
 
 import tomli_w
 
-from supernetic.costs.accounting import break_even, grid_cases, search_costs
+from supernetic.lab.accounting import break_even, search_costs
+from supernetic.scaling.compound import grid_cases
 
 TABLES = {
     "001": ("accounting_attentive.toml", "AttentiveNAS (paper 001), Table 3: ImageNet epochs for 40 deployments"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from record import Record
 
-from supernetic.run import read_records, read_settings
+from supernetic.runs.directory import read_records, read_settings
 
 
 def main(run: Path) -> None:

@@ -29,20 +29,20 @@ from record import HERE, Record
 import supernetic
 from supernetic import catalog
 from supernetic.datasets import load
-from supernetic.evaluators import votes as voting
+from supernetic.evaluators import proxies as voting
+from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.evaluators.votes import VoteEvaluator
+from supernetic.jobs.search.score import PROBES
+from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.nn import strided
-from supernetic.pipeline.images.scoring import PROBES
-from supernetic.pipeline.trained import load_supernet
 from supernetic.ranking.correlation import count_pairs
-from supernetic.run import read_records
+from supernetic.runs.directory import read_records
 from supernetic.space import Arch
 from supernets import SPACES, data, few_images
 
 Floats = npt.NDArray[np.float64]
 RUNS = Path("runs/narrow_strides")
-VOTERS = tuple(n for n in (*VOTES["macro"], "snip") if n not in ("layers", "live_macs"))  # that compute something
+PROXIES = tuple(n for n in (*VOTES["macro"], "snip") if n not in ("layers", "live_macs"))  # that compute something
 AGAIN = "grad_norm"  # of the votes that were recorded, the one that is made of weight gradients
 NETWORKS, SCORED, STEPS, IMAGES = 100, 60, 150, 500
 SCORE = "valid/cross_entropy"
@@ -76,9 +76,9 @@ def votes(channels: int, threads: int) -> dict[str, Any]:
     """What voters say of the random networks."""
     torch.set_num_threads(threads)
     vars(voting)["one_thread"] = nullcontext  # so that votes take as many threads as were asked for
-    space = catalog.space(f"macro:channels={channels},side=28,in_channels=1,head=160")
-    found = VoteEvaluator(space, load("embedded"), VOTERS, images=PROBES)(some(NETWORKS)[0])
-    return {name: [m[f"vote/{name}"] for m in found] for name in VOTERS}
+    space = catalog.space(f"macro:channels={channels},resolution=28,in_channels=1,head=160")
+    found = ProxyEvaluator(space, load("embedded"), PROXIES, images=PROBES)(some(NETWORKS)[0])
+    return {name: [m[f"vote/{name}"] for m in found] for name in PROXIES}
 
 
 def train(channels: int, code: str, threads: int, seed: int) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def train(channels: int, code: str, threads: int, seed: int) -> dict[str, Any]:
 def again() -> dict[str, Any]:
     """One vote of `ranker_macro.toml`, of all networks."""
     torch.set_num_threads(1)
-    evaluate = VoteEvaluator(catalog.space(SPACES["macro"][0]), data(), (AGAIN,), images=PROBES)
+    evaluate = ProxyEvaluator(catalog.space(SPACES["macro"][0]), data(), (AGAIN,), images=PROBES)
     return {AGAIN: [m[f"vote/{AGAIN}"] for m in evaluate([tuple(a) for a in table_of("macro").archs.tolist()])]}
 
 
@@ -150,7 +150,7 @@ def moved(these: Any, those: Any, channels: int) -> dict[str, Any]:
     archs, truth = some(NETWORKS)
     rows = np.array([hit(a, channels) for a in archs])
     told: dict[str, Any] = {"networks_hit": int(rows.sum())}
-    for name in VOTERS:
+    for name in PROXIES:
         a, b = np.array(these[name]), np.array(those[name])
         off = 100 * np.abs(a - b) / np.abs(b)
         told[name] = {

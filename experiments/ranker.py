@@ -29,13 +29,13 @@ from predictors import DRAWS, fitted
 from supernetic import catalog
 from supernetic.benchmarks import Table
 from supernetic.evaluators import Evaluator
+from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.evaluators.votes import VoteEvaluator
-from supernetic.pipeline.images.scoring import PROBES, VOTERS
+from supernetic.jobs.search.score import PROBES, PROXIES
 from supernetic.predictors import Features, GaussianProcess
-from supernetic.ranking.ballot import quality
+from supernetic.ranking.combine import vote
 from supernetic.ranking.correlation import count_pairs
-from supernetic.ranking.vote import vote
+from supernetic.ranking.ensemble import quality
 from supernets import SPACES, data, few_images, full_data, trained
 
 Floats = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ RUNS = Path("runs/ranker")
 SCORE = "valid/cross_entropy"
 VOTES = {
     "macro": ("naswot", "jacov", "grad_norm", "layers", "live_macs", "synflow"),
-    "nasbench201": VOTERS[1:],  # those that were chosen on macro
+    "nasbench201": PROXIES[1:],  # those that were chosen on macro
 }
 STABILISER, BN, IMAGES = "none", "batch", 500  # of the supernet that votes: chosen on macro
 CHUNK = 250
@@ -112,7 +112,7 @@ def choose() -> None:
                     label = f"{'log-rank' if log else 'mean-rank'} {'+'.join(n.partition('/')[2] for n in names)}"
                     tried[label] = both_ends(vote([known[n] for n in names], log=log), truth)
     ordered = sorted(tried, key=lambda n: -tried[n]["all"][0])
-    ours = "mean-rank " + "+".join(n.partition("/")[2] for n in (*VOTERS[1:], SCORE))
+    ours = "mean-rank " + "+".join(n.partition("/")[2] for n in (*PROXIES[1:], SCORE))
     obtained |= {"best_ten": {n: tried[n] for n in ordered[:10]}, "ours": {ours: tried[ours]}}
     Record(
         "ranker_choice",
@@ -147,7 +147,7 @@ def confirm() -> None:
         known, minutes = answers(f"{name}-votes.json", table)
         supernet, more = answers(f"{name}-supernet.json", table)
         known |= supernet
-        ballots = {n: known[n] for n in VOTERS}
+        ballots = {n: known[n] for n in PROXIES}
         obtained = {"vote": both_ends(vote(ballots), truth), "log_rank": both_ends(vote(ballots, log=True), truth)}
         alone = both_ends(vote({n: x for n, x in ballots.items() if n != SCORE}), truth)
         obtained["without_supernet"] = alone
@@ -156,7 +156,7 @@ def confirm() -> None:
         training = float((Path("runs/supernets") / f"{name}-{STABILISER}" / "minutes.txt").read_text())
         Record(
             f"ranker_{name}",
-            f"the vote of {', '.join(VOTERS)} orders {name}",
+            f"the vote of {', '.join(PROXIES)} orders {name}",
             "ranking anchors: best published supernet on NAS-Bench-201 about .71, training-free .741 (all cells)",
             {"tau_b_all": needed[0], "tau_b_top10pct": needed[1]},
             obtained,
@@ -184,7 +184,7 @@ def labels() -> None:
         truth = table[column].values
         if name == "macro":
             truth = (table["acc_s1"].values + table["acc_s2"].values) / 2
-        extra = {n: _looked_up(table, _finite(known[n])) for n in VOTERS}
+        extra = {n: _looked_up(table, _finite(known[n])) for n in PROXIES}
         x = Features(table.space, extra=extra)(table.archs)
         for n in (10, 32, 100):
             obtained[f"{name}_{n}"] = fitted(x, table[label].values, truth, n, GaussianProcess())
@@ -219,7 +219,7 @@ def size() -> None:
     }
     rows = list(dict.fromkeys(np.concatenate(list(parts.values())).tolist()))
     large = catalog.space("nasbench201")
-    ask("nasbench201-full-votes.json", table, VoteEvaluator(large, full_data(), VOTERS[1:], images=PROBES), rows)
+    ask("nasbench201-full-votes.json", table, ProxyEvaluator(large, full_data(), PROXIES[1:], images=PROBES), rows)
     full = json.loads((RUNS / "nasbench201-full-votes.json").read_text())
     small = answers("nasbench201-votes.json", table)[0] | answers("nasbench201-supernet.json", table)[0]
     theirs = {n: np.full(len(table), np.nan) for n in full["names"]}
@@ -229,7 +229,7 @@ def size() -> None:
     obtained: dict[str, Any] = {}
     for which, known in (("small", small), ("full", {**small, **theirs})):
         for part, some in parts.items():
-            ballots = {n: _finite(known[n][some]) for n in VOTERS}
+            ballots = {n: _finite(known[n][some]) for n in PROXIES}
             scores = {"vote": vote(ballots), **ballots}
             for n, x in scores.items():
                 pairs = count_pairs(x, truth[some])
@@ -271,7 +271,7 @@ def main() -> None:
     match sys.argv[1:]:
         case ["votes", name]:
             space = catalog.space(SPACES[name][0])
-            ask(f"{name}-votes.json", table_of(name), VoteEvaluator(space, data(), VOTES[name], images=PROBES))
+            ask(f"{name}-votes.json", table_of(name), ProxyEvaluator(space, data(), VOTES[name], images=PROBES))
         case ["score", name]:
             images = few_images(data(), IMAGES)
             supernet, _ = trained(name, STABILISER, images)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from record import HERE, Record
 
 from supernetic.benchmarks import Column, Table, macro, nasbench201
-from supernetic.pipeline.rank import rank
+from supernetic.commands.rank.command import rank
 from supernetic.ranking.correlation import count_pairs
 from supernetic.ranking.top_n import Usage, best_first, usage
 from supernetic.spaces.nasbench201 import OPERATIONS

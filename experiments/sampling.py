@@ -8,9 +8,9 @@ import numpy as np
 from record import Record
 
 from supernetic import catalog
-from supernetic.costs.halves import list_halves
+from supernetic.costs.graph import cost_graph_of
+from supernetic.costs.half_lists import list_halves
 from supernetic.costs.proposal import ROWS, STEP, learn
-from supernetic.costs.walk import walk_of
 from supernetic.space import SequentialSpace
 
 DRAWS = 20_000  # per bin
@@ -28,7 +28,7 @@ def main() -> None:
         places = np.full(DRAWS, place)
         rates.append(max(1, proposal.hits(proposal.draw(rng, places), places).sum()) / DRAWS)
     trials = 1 / np.array(rates)
-    halves = list_halves(walk_of(space))
+    halves = list_halves(cost_graph_of(space))
     assert halves is not None
     edges = [(int((b - 0.5) * STEP) + 1, int((b + 0.5) * STEP)) for b in proposal.bins]
     share = np.array([halves.window(*edge).weight for edge in edges]) / space.size

@@ -26,17 +26,17 @@ from record import Record
 import supernetic
 from supernetic.costs import costs_of
 from supernetic.evaluators.supernet import SupernetEvaluator
+from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.objective import Metrics, Objective
-from supernetic.pipeline.trained import load_supernet
 from supernetic.ranking.correlation import count_pairs, pearson, spearman
-from supernetic.run import TIMINGS, read_records, read_settings
+from supernetic.runs.directory import TIMINGS, read_records, read_settings
 from supernetic.samplers.hierarchical import Hierarchical
 from supernetic.scaling.budgets import Budgets, budgets_for
 from supernetic.scaling.family import Family
 from supernetic.scaling.generalise import FAMILIES, table_3_error
 from supernetic.scaling.histogram import sampling
 from supernetic.scaling.lists import lists_for
-from supernetic.searchers import Task, drive
+from supernetic.searchers import SearchProblem, run_search
 from supernetic.searchers.mcea import MCEA, chain_of
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
@@ -160,7 +160,7 @@ class Landscape:
 
 def of_chains() -> None:
     """The released code's rounds and the paper's, at equal work, where the optimum is known."""
-    start, base = begun(), ScarletS1(side=64, width=0.5)
+    start, base = begun(), ScarletS1(resolution=64, width=0.5)
     budgets = budgets_for(base, 2)
     space = base * lists_for(base, budgets, bases=5).strategies
     obtained: dict[str, Any] = {}
@@ -168,8 +168,8 @@ def of_chains() -> None:
         scores, asked = [], []
         for seed in SEEDS:
             searcher = MCEA(budgets, bases=5, rounds=rounds, population=50, generations=generations)
-            task = Task(space, (Objective("toy/score", True),))
-            trials = drive(searcher, task, Landscape(space, budgets, seed), seed=seed)
+            task = SearchProblem(space, (Objective("toy/score", True),))
+            trials = run_search(searcher, task, Landscape(space, budgets, seed), seed=seed)
             scores.append(chain_of(searcher, task, trials, seed)[-1].score)
             asked.append(len(trials))
         obtained[name] = {"score": _mean(scores), "networks": round(float(np.mean(asked)))}
@@ -194,7 +194,7 @@ def of_chains() -> None:
 def of_order() -> None:
     """Super-supernets by two ways of sampling, seen by the same random networks."""
     torch.set_num_threads(1)
-    start, base = begun(), Macro(channels=4, side=16, head=160)
+    start, base = begun(), Macro(channels=4, resolution=16, head=160)
     space = base * lists_for(base, budgets_for(base)).strategies
     source = "../shared/data/cifar10"
     archs: list[Arch] = [

@@ -18,9 +18,9 @@ from record import Record, write_all
 
 from supernetic import pareto
 from supernetic.benchmarks import Table, macro, nasbench201
-from supernetic.evaluators import CostEvaluator, TableEvaluator, Together
+from supernetic.evaluators import CombinedEvaluator, CostEvaluator, TableEvaluator
 from supernetic.objective import Constraint, Objective
-from supernetic.searchers import Searcher, Task, Trial, drive
+from supernetic.searchers import Searcher, SearchProblem, Trial, run_search
 from supernetic.searchers.binned import BinnedEvolution
 from supernetic.searchers.evolution import RegularisedEvolution, SPOSEvolution
 from supernetic.searchers.grid import GridSearch
@@ -55,10 +55,12 @@ class Enough(Exception):
     """Raised by the progress report to end a search that has found what it was sent for."""
 
 
-def setting(table: Table, column: str, *, macs: bool, where: Sequence[Constraint] = ()) -> tuple[Task, Together]:
+def setting(
+    table: Table, column: str, *, macs: bool, where: Sequence[Constraint] = ()
+) -> tuple[SearchProblem, CombinedEvaluator]:
     """The task of maximising a column (at the least MACs), and its evaluator."""
     goals = (Objective(f"table/{column}", True), Objective("cost/macs", False))[: 1 + macs]
-    return Task(table.space, goals, tuple(where)), Together(
+    return SearchProblem(table.space, goals, tuple(where)), CombinedEvaluator(
         (CostEvaluator(table.space), TableEvaluator(table, (column,)))
     )
 
@@ -79,7 +81,7 @@ def evaluations_to(searcher: Searcher, table: Table, column: str, good: float, s
             raise Enough
 
     try:
-        drive(searcher, task, evaluate, seed=seed, budget=len(table), progress=report)
+        run_search(searcher, task, evaluate, seed=seed, budget=len(table), progress=report)
     except Enough:
         return found[0]
     return len(table)  # never found: at least all of them
@@ -215,7 +217,7 @@ def front_of(table: Table, column: str) -> dict[str, dict[str, Any]]:
     budget = BUDGETS[table.space.name]
     out: dict[str, dict[str, Any]] = {}
     for name, searcher in SEARCHERS.items():
-        runs = [task.points(drive(searcher, task, evaluate, seed=k, budget=budget)) for k in SEEDS]
+        runs = [task.points(run_search(searcher, task, evaluate, seed=k, budget=budget)) for k in SEEDS]
         shares = [_share_after(points, truth) for points in runs]
         row: dict[str, Any] = {}
         for target in SHARES:
@@ -313,7 +315,7 @@ def acc_min() -> Record:
         ratios, areas = [], []
         most = float(Truth.of(table, "mean_acc").reference[1])
         for seed in SEEDS:
-            trials = drive(searcher, task, evaluate, seed=seed, budget=budget)
+            trials = run_search(searcher, task, evaluate, seed=seed, budget=budget)
             kept = np.array([t.arch for t in trials if t.ok])
             blocks = [kept[i : i + population] for i in range(0, len(kept) - population + 1, population)]
             ratios.append([float((b == 0).mean()) for b in blocks][: budget // population])

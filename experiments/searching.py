@@ -28,7 +28,7 @@ from supernetic.benchmarks import Table
 from supernetic.costs import costs_of
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.objective import Constraint, Metrics, Objective
-from supernetic.searchers import Task, Trial, drive
+from supernetic.searchers import SearchProblem, Trial, run_search
 from supernetic.searchers.nsga2 import NSGA2
 from supernetic.space import Arch
 from supernets import METRICS, STABILISERS, data, few_images, trained
@@ -61,8 +61,8 @@ def search(known: Known, floor: float, seed: int) -> tuple[list[float], float, f
     """Share of skips by generation; the front's true hypervolume as a share of the best; its best true accuracy."""
     where = (Constraint("valid/accuracy", low=floor),) if floor else ()
     ends: list[int] = [0]
-    trials = drive(
-        ENGINE, Task(known.table.space, GOALS, where), known, seed=seed, progress=lambda t: ends.append(len(t))
+    trials = run_search(
+        ENGINE, SearchProblem(known.table.space, GOALS, where), known, seed=seed, progress=lambda t: ends.append(len(t))
     )
     skips = [float(np.mean([np.mean(np.array(t.arch) == 0) for t in trials[a:b]])) for a, b in pairwise(ends) if b > a]
     return skips, *_judged(known.table, [t for t in trials if t.ok])

@@ -23,10 +23,10 @@ import supernetic
 from supernetic import catalog
 from supernetic.benchmarks import nasbench201
 from supernetic.datasets import load
-from supernetic.evaluators.ladder import LadderEvaluator
-from supernetic.pipeline.select.trainings import RECIPE, recipe_for
+from supernetic.evaluators.subset_training import SubsetTrainingEvaluator
+from supernetic.jobs.select.trainings import RECIPE, recipe_for
 from supernetic.ranking.correlation import count_pairs
-from supernetic.run import TIMINGS, read_records
+from supernetic.runs.directory import TIMINGS, read_records
 
 MODELS = "logistic,mlp:depth=1+3,convnet,resnet,inception,s3ta,nb101-1"
 SMALL = "250,500,1000,2000,4000"  # rungs of all; what is known from them is the question
@@ -86,7 +86,7 @@ def cells_of_nb201(minutes: float) -> Record:
     space = catalog.space("nasbench201:cells=1,channels=8")
     recipe = replace(recipe_for(RECIPE, SIZE), title="", source="")
     before = getrusage(RUSAGE_CHILDREN).ru_utime  # workers do the work
-    evaluate = LadderEvaluator(space, load("cifar10"), recipe, SIZE, seeds=2, workers=2)
+    evaluate = SubsetTrainingEvaluator(space, load("cifar10"), recipe, SIZE, seeds=2, workers=2)
     found = evaluate([tuple(map(int, table.archs[r])) for r in rows])
     truth = table["c10_test_200"].values[rows]
     obtained: dict[str, Any] = {}

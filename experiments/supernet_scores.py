@@ -26,14 +26,14 @@ from supernetic import catalog
 from supernetic.datasets.augment import parse
 from supernetic.datasets.batches import Batches
 from supernetic.evaluators.angle import ANGLE, AngleEvaluator
+from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.evaluators.votes import VoteEvaluator
+from supernetic.jobs.search.score import PROBES, PROXIES
 from supernetic.objective import Metrics
-from supernetic.pipeline.images.scoring import PROBES, VOTERS
-from supernetic.ranking.ballot import quality
+from supernetic.ranking.combine import vote
 from supernetic.ranking.correlation import Pairs, count_pairs, tau_difference
-from supernetic.ranking.vote import vote
-from supernetic.run import open_run
+from supernetic.ranking.ensemble import quality
+from supernetic.runs.directory import open_run
 from supernetic.samplers.fixed import Fixed
 from supernetic.samplers.step import Sampler
 from supernetic.samplers.strict_fair import StrictFair
@@ -104,9 +104,9 @@ def scores() -> Record:
         for metric in evaluate.metrics:
             found[f"{metric.removeprefix('valid/')}_{bn}"] = pairs_of(metric, known)
     found["angle"] = pairs_of(ANGLE, AngleEvaluator(supernet_of(NAME, "none"), supernet)(archs))
-    voters = VoteEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROBES)
-    voted = voters(archs)
-    found |= {metric.removeprefix("vote/"): pairs_of(metric, voted) for metric in voters.metrics}
+    voters = ProxyEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROBES)
+    scored_by_proxies = voters(archs)
+    found |= {metric.removeprefix("vote/"): pairs_of(metric, scored_by_proxies) for metric in voters.metrics}
     calibrated, plain = (found[f"{name}_recalibrate"] for name in ("calibrated_cross_entropy", "cross_entropy"))
     obtained = {name: taus(pairs) for name, pairs in found.items()}
     obtained["calibrated_minus_plain"] = more = differences(calibrated, plain)
@@ -173,7 +173,7 @@ def votes() -> Record:
     table = table_of(NAME)
     rows = table.find(np.array(archs, dtype=np.int8))
     known = answers(f"{NAME}-votes.json", table)[0]
-    free = {name: known[name][rows] for name in VOTERS if name != SCORE}
+    free = {name: known[name][rows] for name in PROXIES if name != SCORE}
     found = {}
     for name, supernet in _by_sampler().items():
         ballots = {**free, SCORE: np.array([quality(SCORE, a) for a in _entropies(supernet, archs)])}

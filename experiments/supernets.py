@@ -28,9 +28,9 @@ from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
 from supernetic.datasets.loading import load
 from supernetic.evaluators.supernet import SupernetEvaluator
+from supernetic.ranking.combine import vote
 from supernetic.ranking.correlation import count_pairs
-from supernetic.ranking.vote import vote
-from supernetic.run import open_run
+from supernetic.runs.directory import open_run
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.space import Arch, Archs
 from supernetic.supernets.supernet import Supernet
@@ -38,8 +38,8 @@ from supernetic.training.loop import fit
 from supernetic.training.recipe import Recipe
 
 SPACES = {
-    "macro": ("macro:channels=8,side=16,head=160", "mean_acc", 10_000),
-    "nasbench201": ("nasbench201:cells=2,channels=8,side=16", "c10_test_200", 6_000),
+    "macro": ("macro:channels=8,resolution=16,head=160", "mean_acc", 10_000),
+    "nasbench201": ("nasbench201:cells=2,channels=8,resolution=16", "c10_test_200", 6_000),
 }
 EARLIER = {
     "macro": " With a learning rate of .05 and 12 CPU-minutes each, tried before, it was none .558, random .603, "
@@ -60,10 +60,10 @@ def data() -> Dataset:
     return full_data(16)
 
 
-def full_data(side: int | None = None) -> Dataset:
+def full_data(resolution: int | None = None) -> Dataset:
     """CIFAR-10 from wherever it is."""
     sheets = HERE.parents[1] / "shared/data/cifar10"
-    return load(sheets if sheets.exists() else "cifar10", side=side)
+    return load(sheets if sheets.exists() else "cifar10", resolution=resolution)
 
 
 def few_images(images: Dataset, n: int) -> Dataset:

@@ -1,6 +1,7 @@
 """One torch thread: two collapse when the machine is busy, and results then depend on their number."""
 
 import os
+import shutil
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,25 +17,26 @@ import torch
 
 from supernetic import catalog
 from supernetic.blueprint import Layer
-from supernetic.costs.table import Price
+from supernetic.costs.table import LayerCost
+from supernetic.jobs.train.job import train
 from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
 torch.set_num_threads(1)
-JOBS = {"tests/cli", *(f"tests/pipeline/{job}" for job in ("images", "scale", "select", "study"))}
+JOBS = {"tests/cli", "tests/lab", *(f"tests/jobs/{job}" for job in ("search", "scale", "select"))}
 
 # Every space of the catalogue, small enough for a test; odd sides, grey images and several resolutions among them.
 SMALL = {
-    "nasbench101": "channels=10,side=8,cells=1",
-    "nasbench101-chain": "channels=8,side=9,cells=1",
-    "nasbench201": "cells=1,channels=8,side=9",
-    "macro": "channels=8,side=15,head=32",
-    "scarlet-s1": "side=36,width=0.25,classes=10",
-    "scarlet-s2": "side=32,width=0.25,classes=10",
+    "nasbench101": "channels=10,resolution=8,cells=1",
+    "nasbench101-chain": "channels=8,resolution=9,cells=1",
+    "nasbench201": "cells=1,channels=8,resolution=9",
+    "macro": "channels=8,resolution=15,head=32",
+    "scarlet-s1": "resolution=36,width=0.25,classes=10",
+    "scarlet-s2": "resolution=32,width=0.25,classes=10",
     "attentive": "resolutions=24+33+40,width=0.25,classes=10,in_channels=1",
-    "scalenet": "side=32,classes=10,width=0.25,released=true",
-    "scalenet-base": "side=32,classes=10,width=0.25",
-    "efficientnet": "side=32,classes=10",
+    "scalenet": "resolution=32,classes=10,width=0.25,released=true",
+    "scalenet-base": "resolution=32,classes=10,width=0.25",
+    "efficientnet": "resolution=32,classes=10",
 }
 
 
@@ -54,20 +57,20 @@ ALSO_SLOW = (
     "evaluators/test_standalone.py::test_workers_give_the_same_numbers",
     "evaluators/test_supernet.py::*scalenet*",
     "evaluators/test_supernet.py::test_one_side_of_a_supernet_that_has_two",
-    "pipeline/images/test_job.py::test_inherited_weights_can_be_trained_on",
-    "pipeline/images/test_job.py::test_nothing_need_be_trained",
-    "pipeline/study/test_job.py::test_one_failure_does_not_end_the_others",
-    "pipeline/study/test_robustness.py::test_it_agrees_with_the_job_of_that_name",
-    "pipeline/test_derive.py::test_stabilisers_are_folded",
-    "pipeline/test_derive.py::test_trained_from_scratch_once",
-    "pipeline/test_derive.py::test_trained_from_the_supernets_weights",
-    "pipeline/test_ladder.py::test_rows_get_what_their_trainings_say",
-    "pipeline/test_rank.py::test_trainings_on_a_subset_score_a_few",
-    "pipeline/test_tabular.py::test_every_searcher_by_name*thompson*",
-    "pipeline/test_train.py::test_every_space_trains_and_can_be_loaded_again*scalenet*",
-    "pipeline/test_train.py::test_every_space_trains_and_can_be_loaded_again*scarlet*",
-    "pipeline/test_train.py::test_every_space_trains_and_can_be_loaded_again*-*-*",
-    "pipeline/test_trained.py::test_snapshots_are_kept_and_can_be_loaded",
+    "jobs/search/test_job.py::test_inherited_weights_can_be_trained_on",
+    "jobs/search/test_job.py::test_nothing_need_be_trained",
+    "lab/test_job.py::test_one_failure_does_not_end_the_others",
+    "lab/measures/test_robustness.py::test_it_agrees_with_the_job_of_that_name",
+    "commands/test_derive.py::test_stabilisers_are_folded",
+    "commands/test_derive.py::test_trained_from_scratch_once",
+    "commands/test_derive.py::test_trained_from_the_supernets_weights",
+    "commands/rank/test_subset_training.py::test_rows_get_what_their_trainings_say",
+    "commands/rank/test_command.py::test_trainings_on_a_subset_score_a_few",
+    "jobs/search/test_table_search.py::test_every_searcher_by_name*thompson*",
+    "jobs/train/test_job.py::test_every_space_trains_and_can_be_loaded_again*scalenet*",
+    "jobs/train/test_job.py::test_every_space_trains_and_can_be_loaded_again*scarlet*",
+    "jobs/train/test_job.py::test_every_space_trains_and_can_be_loaded_again*-*-*",
+    "jobs/train/test_supernet_run.py::test_snapshots_are_kept_and_can_be_loaded",
     "samplers/test_checks.py::*scalenet*",
     "searchers/test_drive.py::test_killed_at_random_moments*evolution*",
     "searchers/test_evolution.py::test_regularised_evolution_reaches_the_best_cell",
@@ -105,7 +108,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             folder = file.rpartition("/")[0]
-            return folder if folder in JOBS else file
+            return next((job for job in JOBS if folder.startswith(job)), file)
 
     return ByFixture(config, log)
 
@@ -139,6 +142,22 @@ class Slowness:
 
 
 @pytest.fixture
-def slowness() -> Price:
+def slowness() -> LayerCost:
     """A made-up latency."""
     return Slowness()
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a tiny supernet of NAS-Bench-Macro."""
+    path = tmp_path_factory.mktemp("runs") / "macro"
+    train("macro:channels=4,resolution=8,head=16", steps=3, limit=300, out=path)
+    return path
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it without scores, so that tests do not see one another's."""
+    copy = tmp_path / "run"
+    shutil.copytree(trained, copy)
+    return copy

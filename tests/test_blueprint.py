@@ -47,9 +47,16 @@ def test_wiring_and_json() -> None:
     )
     blueprint = Blueprint(layers)
     assert blueprint.wiring() == [(-1,), (0,), (0, 1), (2,)]
-    assert (blueprint.side, blueprint.in_channels, blueprint.classes, len(blueprint)) == (4, 3, 2, 4)
+    assert (blueprint.resolution, blueprint.in_channels, blueprint.classes, len(blueprint)) == (4, 3, 2, 4)
     assert Blueprint.from_json(blueprint.to_json()) == blueprint
-    assert blueprint.to_json()[0] == {"name": "a", "kind": "conv", "c_in": 3, "c_out": 8, "side": 4, "side_out": 4}
+    assert blueprint.to_json()[0] == {
+        "name": "a",
+        "kind": "conv",
+        "c_in": 3,
+        "c_out": 8,
+        "resolution": 4,
+        "resolution_out": 4,
+    }
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ def test_every_space_keeps_the_contract(name: str) -> None:
     [
         "nasbench201:share_cells=false,cells=2,channels=8",
         "nasbench201:without=none+avg_pool_3x3,aggregate=mean,affine=false",
-        "macro:channels=8,side=16,in_channels=1",
-        "scarlet-s1:side=32,width=0.25,classes=10",
+        "macro:channels=8,resolution=16,in_channels=1",
+        "scarlet-s1:resolution=32,width=0.25,classes=10",
         "attentive:resolutions=24+32,width=0.5,classes=10,in_channels=1",
-        "nasbench101-chain:channels=8,side=16",
-        "scalenet-base:side=32,classes=10",
+        "nasbench101-chain:channels=8,resolution=16",
+        "scalenet-base:resolution=32,classes=10",
         "efficientnet:spatial=floor",
     ],
 )

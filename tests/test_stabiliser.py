@@ -35,7 +35,7 @@ def test_the_map_keeps_stride_and_nominal_widths() -> None:
     assert len(pairs) == 4
     for before, after in pairs:
         assert is_stabiliser(after)
-        assert after[:1] + after[4:8] == (before.name, before.side, before.side_out, 1, before.stride)
+        assert after[:1] + after[4:8] == (before.name, before.resolution, before.resolution_out, 1, before.stride)
     widths = [layer.c_out for layer in linear if layer.stage]
     assert widths == [32, 32, 40, 40, 40, 40] + [80] * 4 + [96] * 4 + [192] * 4 + [320]
     # Widths are as they would be without skips, so blocks behind them have their shortcuts.
@@ -55,7 +55,7 @@ def test_cells(kind: str, per_cell: int) -> None:
     maps = [x for x in blueprint if is_stabiliser(x)]
     assert len(maps) == 3 * per_cell
     assert {x.act for x in maps} <= {"relu" if kind == "relu" else ""}
-    extra = sum(x.c_in * x.c_out * x.side**2 for x in maps)
+    extra = sum(x.c_in * x.c_out * x.resolution**2 for x in maps)
     assert cost(blueprint).macs == cost(plain).macs + extra
     pools = {x.name for x in blueprint if x.kind == "avgpool"}
     assert pools == {f"cell{c}.{e}{'.pool' * (kind == 'skip+pool')}" for c in range(3) for e in ("0to2", "1to3")}

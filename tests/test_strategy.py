@@ -39,10 +39,10 @@ def some(space: Space, n: int, seed: int = 0) -> list[Blueprint]:
 def toy(se: int = 0, expansion: float = 3) -> Blueprint:
     """Stem 10, stage 1: 10 -> 14 strided, 14 -> 14; head 50."""
 
-    def block(i: int, c_in: int, side: int, stride: int) -> Layer:
+    def block(i: int, c_in: int, resolution: int, stride: int) -> Layer:
         return Layer(
-            f"b{i}", "mbconv", c_in, 14, side, side // stride, 3, stride, expansion, round(c_in * expansion), se=se,
-            shortcut="identity" if i else "", stage=1,
+            f"b{i}", "mbconv", c_in, 14, resolution, resolution // stride, 3, stride, expansion,
+            round(c_in * expansion), se=se, shortcut="identity" if i else "", stage=1,
         )  # fmt: skip
 
     return Blueprint(
@@ -60,7 +60,7 @@ def toy(se: int = 0, expansion: float = 3) -> Blueprint:
 def assert_chain(blueprint: Blueprint) -> None:
     """Each layer takes what the one before gives, shortcuts fit, and names are unique."""
     for before, layer in zip(blueprint.layers, blueprint.layers[1:], strict=False):
-        assert (layer.c_in, layer.side) == (before.c_out, before.side_out)
+        assert (layer.c_in, layer.resolution) == (before.c_out, before.resolution_out)
     for layer in blueprint:
         if layer.kind == "mbconv":
             assert (layer.shortcut == "identity") == (layer.stride == 1 and layer.c_in == layer.c_out)
@@ -81,7 +81,7 @@ def test_scaled_networks_hold_together(space: Space, rule: str) -> None:
     for blueprint in some(space, 20):
         scaled = scale(blueprint, Scaling(1.7, 1.33, 1.5, rule, "floor"))
         assert_chain(scaled)
-        assert scaled.side == ceil_of(blueprint.side * 1.5)
+        assert scaled.resolution == ceil_of(blueprint.resolution * 1.5)
         assert (scaled.classes, scaled.in_channels) == (blueprint.classes, blueprint.in_channels)
         assert cost(scaled).macs > cost(blueprint).macs
 
@@ -91,7 +91,7 @@ def test_scalenet_rule_by_hand() -> None:
     assert [x.name for x in scaled] == ["stem", "b0", "b1", "b1.1", "head.conv", "head.pool", "classifier"]
     assert [x.c_out for x in scaled] == [13, 18, 18, 18, 50, 50, 7]  # ceil(12.5), ceil(17.5); the head stays
     assert [x.hidden for x in scaled] == [0, 39, 54, 54, 0, 0, 0]
-    assert [x.side_out for x in scaled] == [20, 10, 10, 10, 10, 1, 1]
+    assert [x.resolution_out for x in scaled] == [20, 10, 10, 10, 10, 1, 1]
     assert [x.shortcut for x in scaled.layers[1:4]] == ["", "identity", "identity"]
 
 
@@ -99,7 +99,7 @@ def test_efficientnet_rule_by_hand() -> None:
     scaled = scale(toy(), Scaling(1.3, 1.5, None, "efficientnet"))
     assert [x.name for x in scaled][1:4] == ["b0", "b1", "b1.1"]
     assert [x.c_out for x in scaled] == [16, 24, 24, 24, 72, 72, 7]  # 15 -> 16; 21 -> 24; 75 -> 72, above 90 % of 75
-    assert scaled.side == 32
+    assert scaled.resolution == 32
 
 
 def test_repeat_rule_by_hand() -> None:

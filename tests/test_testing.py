@@ -14,8 +14,8 @@ from supernetic.objective import Constraint, Metrics
 from supernetic.samplers.named import SAMPLERS
 from supernetic.samplers.step import Draw, Path, Step
 from supernetic.samplers.uniform import Uniform
+from supernetic.searchers.problem import Asking, SearchProblem
 from supernetic.searchers.random import RandomSearch
-from supernetic.searchers.task import Asking, Task
 from supernetic.space import Arch, Archs, Space
 from supernetic.spaces.macro import Macro
 from supernetic.testing import (
@@ -125,7 +125,7 @@ def test_our_searchers_keep_the_contract(name: str) -> None:
 
 
 class Spendthrift(RandomSearch):
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         while True:
             yield [tuple(a) for a in task.space.sample(rng, 10).tolist()]
 

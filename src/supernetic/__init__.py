@@ -16,24 +16,25 @@ if TYPE_CHECKING:
     from .blueprint import Blueprint, Layer
     from .catalog import space as load_space
     from .catalog import table as load_table
+    from .commands.cost import cost
+    from .commands.derive import derive
+    from .commands.export import export
+    from .commands.latency import latency
+    from .commands.predict import predict
+    from .commands.rank.command import rank
+    from .commands.report import report
+    from .commands.resume import resume
+    from .commands.sample import sample
+    from .commands.spaces import list_spaces
     from .errors import InputError, SupernetError
     from .exporters.model import load_model as load
+    from .jobs.scale.job import scale
+    from .jobs.search.dispatch import search
+    from .jobs.select.job import select
+    from .jobs.train.job import train
+    from .lab.job import study
     from .objective import Constraint, Objective
-    from .pipeline.derive import derive
-    from .pipeline.export import export
-    from .pipeline.latency import latency
-    from .pipeline.look import cost, list_spaces
-    from .pipeline.predict import predict
-    from .pipeline.rank import rank
-    from .pipeline.report import report
-    from .pipeline.resume import resume
-    from .pipeline.sample import sample
-    from .pipeline.scale.job import scale
-    from .pipeline.search import search
-    from .pipeline.select.job import select
-    from .pipeline.study.job import study
-    from .pipeline.train import train
-    from .run import Run
+    from .runs.directory import Run
     from .space import Arch, Choice, SequentialSpace, Space
     from .spaces.declared import declare
 
@@ -45,29 +46,29 @@ _HOMES = {
     "InputError": "errors",
     "Layer": "blueprint",
     "Objective": "objective",
-    "Run": "run",
+    "Run": "runs.directory",
     "SequentialSpace": "space",
     "Space": "space",
     "SupernetError": "errors",
-    "cost": "pipeline.look",
+    "cost": "commands.cost",
     "declare": "spaces.declared",
-    "derive": "pipeline.derive",
-    "export": "pipeline.export",
-    "latency": "pipeline.latency",
-    "list_spaces": "pipeline.look",
+    "derive": "commands.derive",
+    "export": "commands.export",
+    "latency": "commands.latency",
+    "list_spaces": "commands.spaces",
     "load": "exporters.model:load_model",
     "load_space": "catalog:space",  # not `space`: that is a module
     "load_table": "catalog:table",
-    "predict": "pipeline.predict",
-    "rank": "pipeline.rank",
-    "report": "pipeline.report",
-    "resume": "pipeline.resume",
-    "sample": "pipeline.sample",
-    "scale": "pipeline.scale.job",
-    "search": "pipeline.search",
-    "select": "pipeline.select.job",
-    "study": "pipeline.study.job",
-    "train": "pipeline.train",
+    "predict": "commands.predict",
+    "rank": "commands.rank.command",
+    "report": "commands.report",
+    "resume": "commands.resume",
+    "sample": "commands.sample",
+    "scale": "jobs.scale.job",
+    "search": "jobs.search.dispatch",
+    "select": "jobs.select.job",
+    "study": "lab.job",
+    "train": "jobs.train.job",
 }
 
 __all__ = [

@@ -34,8 +34,8 @@ class Layer(NamedTuple):
     kind: str
     c_in: int
     c_out: int
-    side: int
-    side_out: int
+    resolution: int
+    resolution_out: int
     kernel: int = 1
     stride: int = 1
     expansion: float = 1  # mbconv: the paper's expansion ratio; 1 means that there is no expand convolution
@@ -66,7 +66,7 @@ class Part(NamedTuple):
     c_in: int
     c_out: int
     kernel: int
-    side_out: int
+    resolution_out: int
     groups: int = 1
     bias: bool = False
     norm: bool = True  # followed by a BN with weight and bias
@@ -74,7 +74,7 @@ class Part(NamedTuple):
     @property
     def macs(self) -> int:
         """Multiply-accumulates for one image."""
-        return self.c_in // self.groups * self.c_out * self.kernel**2 * self.side_out**2
+        return self.c_in // self.groups * self.c_out * self.kernel**2 * self.resolution_out**2
 
     @property
     def params(self) -> int:
@@ -85,7 +85,7 @@ class Part(NamedTuple):
 
 def parts(layer: Layer) -> tuple[Part, ...]:
     """The convolutions and linear maps that a layer consists of, in the order they run."""
-    a, b, k, out = layer.c_in, layer.c_out, layer.kernel, layer.side_out
+    a, b, k, out = layer.c_in, layer.c_out, layer.kernel, layer.resolution_out
     match layer.kind:
         case "conv":
             return (Part("conv", a, b, k, out, layer.groups, norm=layer.norm),)
@@ -110,9 +110,9 @@ def parts(layer: Layer) -> tuple[Part, ...]:
 
 
 def _mbconv(layer: Layer) -> Iterator[Part]:
-    hidden, out = layer.hidden, layer.side_out
+    hidden, out = layer.hidden, layer.resolution_out
     if layer.expansion != 1:
-        yield Part("expand", layer.c_in, hidden, 1, layer.side)
+        yield Part("expand", layer.c_in, hidden, 1, layer.resolution)
     yield Part("depthwise", hidden, hidden, layer.kernel, out, groups=hidden)
     if layer.se:
         yield Part("squeeze", hidden, layer.se, 1, 1, bias=True, norm=False)
@@ -135,9 +135,9 @@ class Blueprint:
         return len(self.layers)
 
     @property
-    def side(self) -> int:
+    def resolution(self) -> int:
         """Side of the input image in pixels."""
-        return self.layers[0].side
+        return self.layers[0].resolution
 
     @property
     def in_channels(self) -> int:
@@ -171,6 +171,6 @@ def make_divisible(width: float, divisor: int = 8) -> int:
     return rounded + divisor if rounded < 0.9 * width else rounded
 
 
-def halved(side: int, stride: int, spatial: str = "ceil") -> int:
+def halved(resolution: int, stride: int, spatial: str = "ceil") -> int:
     """Side of the map behind a padded convolution; `floor` is the convention of ScaleNet's counter."""
-    return side // stride if spatial == "floor" else ceil(side / stride)
+    return resolution // stride if spatial == "floor" else ceil(resolution / stride)

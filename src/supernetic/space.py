@@ -103,12 +103,12 @@ class Space(ABC):
             if not 0 <= g < limit:
                 why = "" if c.parent < 0 else f" when {self.choices[c.parent].name} is {genes[c.parent]}"
                 raise ArchError(f"{self.name}: choice {c.name} must lie in 0..{limit - 1}{why}, got {g}")
-        flaw = self._flaw(genes)
+        flaw = self._invalid_reason(genes)
         if flaw:
             raise ArchError(f"{self.name}: {flaw}, got {self.format(genes)}")
         return genes
 
-    def _flaw(self, arch: Arch) -> str:
+    def _invalid_reason(self, arch: Arch) -> str:
         """A rule that `arch` breaks beyond the ranges of its choices, or nothing."""
         return ""
 

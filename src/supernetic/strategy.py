@@ -62,11 +62,11 @@ class Scaling:
             return width
         return ceil_of(width * self.width) if self.rule == "scalenet" else make_divisible(width * self.width)
 
-    def pixels(self, side: int) -> int:
+    def pixels(self, resolution: int) -> int:
         """The image side of the base network, scaled."""
         if self.resolution is None:
-            return side
-        return self.resolution if isinstance(self.resolution, int) else ceil_of(side * self.resolution)
+            return resolution
+        return self.resolution if isinstance(self.resolution, int) else ceil_of(resolution * self.resolution)
 
     def repeats(self, blocks: int) -> tuple[int, ...]:
         """How often each of the blocks of one stage appears."""
@@ -78,24 +78,27 @@ class Scaling:
         self, state: tuple[int, int], layer: Layer, repeats: int, squeeze: Squeeze
     ) -> tuple[list[Layer], tuple[int, int]]:
         """One layer of the base network, scaled and repeated, behind a map of `state` = (channels, side)."""
-        channels, side = state
+        channels, resolution = state
         scaled = []
         for copy in range(repeats):
-            new = self._fit(_copy(layer, copy, squeeze) if copy else layer, channels, side, squeeze)
+            new = self._fit(_copy(layer, copy, squeeze) if copy else layer, channels, resolution, squeeze)
             scaled.append(new)
-            channels, side = new.c_out, new.side_out
-        return scaled, (channels, side)
+            channels, resolution = new.c_out, new.resolution_out
+        return scaled, (channels, resolution)
 
-    def _fit(self, layer: Layer, c_in: int, side: int, squeeze: Squeeze) -> Layer:
+    def _fit(self, layer: Layer, c_in: int, resolution: int, squeeze: Squeeze) -> Layer:
         if layer.kind in ("skip", "avgpool", "maxpool", "gap"):
             c_out = c_in
         elif layer.kind == "linear" or (self.rule == "scalenet" and layer.name.startswith("head")):
             c_out = layer.c_out
         else:
             c_out = self.channels(layer.c_out)
-        out = 1 if layer.kind in ("gap", "linear") else halved(side, layer.stride, self.spatial)
+        out = 1 if layer.kind in ("gap", "linear") else halved(resolution, layer.stride, self.spatial)
         groups = c_in if layer.groups > 1 else 1
-        layer, base = layer._replace(c_in=c_in, c_out=c_out, side=side, side_out=out, groups=groups), layer
+        layer, base = (
+            layer._replace(c_in=c_in, c_out=c_out, resolution=resolution, resolution_out=out, groups=groups),
+            layer,
+        )
         if layer.kind != "mbconv":
             return layer
         hidden = c_in if layer.expansion == 1 else round(self.channels(_nominal(base)) * layer.expansion)
@@ -141,7 +144,7 @@ def scale(blueprint: Blueprint, scaling: Scaling) -> Blueprint:
     squeeze = squeeze_of(blueprint)
     blocks = Counter(layer.stage for layer in blueprint if is_block(layer))
     waiting = {stage: iter(scaling.repeats(n)) for stage, n in blocks.items()}
-    state = (blueprint.in_channels, scaling.pixels(blueprint.side))
+    state = (blueprint.in_channels, scaling.pixels(blueprint.resolution))
     used = {layer.name for layer in blueprint}
     layers: list[Layer] = []
     for layer in blueprint:

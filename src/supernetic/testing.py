@@ -16,17 +16,17 @@ import numpy as np
 
 from .blueprint import Blueprint, Layer
 from .costs.budget import BudgetSampler, window_of
-from .costs.counting import count_exactly, count_suffixes
+from .costs.graph import cost_graph_of
 from .costs.macs import METRICS, cost
+from .costs.suffix_counts import count_exactly, count_suffixes
 from .costs.table import costs_of
-from .costs.walk import walk_of
 from .errors import ArchError, SupernetError
 from .evaluators.evaluator import Evaluator
 from .objective import Constraint, Metrics, Objective
-from .samplers.checks import flaws as path_sampler_flaws
+from .samplers.checks import contract_violations as path_sampler_flaws
 from .samplers.step import Sampler
-from .searchers.drive import drive
-from .searchers.task import Searcher, Task
+from .searchers.problem import Searcher, SearchProblem
+from .searchers.runner import run_search
 from .space import Arch, SequentialSpace, Space
 from .spaces.macro import Macro
 
@@ -66,7 +66,7 @@ def check_space(space: Space, *, n: int = 1000, seed: int = 0) -> None:
         check_blueprint(space.blueprint(arch))
     _check_costs(space, rows)
     if isinstance(space, SequentialSpace):
-        walk = walk_of(space)
+        walk = cost_graph_of(space)
         counted = count_exactly(count_suffixes(walk, 4 * sum(int(c.max()) for c in walk.costs) + 1), 0, 1 << 62)
         _require(counted == space.size, f"{space.name}: its automaton has {counted} paths, its size is {space.size}")
 
@@ -128,8 +128,8 @@ def check_blueprint(blueprint: Blueprint) -> None:
 
 
 def _check_shapes(layer: Layer, sources: list[Layer]) -> None:
-    what = f"layer {layer.name} reads {[(s.name, s.c_out, s.side_out) for s in sources]}, expects {layer.c_in}"
-    _require(all(s.side_out == layer.side for s in sources), f"{what} of side {layer.side}")
+    what = f"layer {layer.name} reads {[(s.name, s.c_out, s.resolution_out) for s in sources]}, expects {layer.c_in}"
+    _require(all(s.resolution_out == layer.resolution for s in sources), f"{what} of side {layer.resolution}")
     widths = [s.c_out for s in sources]
     if layer.kind == "join" and layer.join == "concat":
         _require(sum(widths) == layer.c_out, what)
@@ -221,13 +221,13 @@ class _Score:
 def check_searcher(searcher: Searcher, *, budget: int = 120, seed: int = 0) -> None:
     """On a small task: only affordable architectures are asked for, none twice, and a seed decides everything."""
     space = Macro()
-    task = Task(
+    task = SearchProblem(
         space,
         (Objective("valid/score", True), Objective("cost/macs", False)),
         (Constraint("cost/macs", high=60e6), Constraint("valid/score", low=5)),
     )
     runs: list[list[Any]] = [
-        [t.to_json() for t in drive(searcher, task, _Score(space), seed=s, budget=budget)]
+        [t.to_json() for t in run_search(searcher, task, _Score(space), seed=s, budget=budget)]
         for s in (seed, seed, seed + 1)
     ]
     _require(runs[0], "the searcher asked for nothing")
@@ -250,7 +250,7 @@ def check_supernet(supernet: Any, *, n: int = 4, seed: int = 0) -> None:
     Outputs and gradients equal those of the extracted network, in training and in evaluation; evaluation changes
     nothing; built and extracted networks cost what their blueprints say.
     """
-    from .supernets.checks import flaws
+    from .supernets.checks import contract_violations
 
-    for flaw in flaws(supernet, n=n, seed=seed):
+    for flaw in contract_violations(supernet, n=n, seed=seed):
         raise ContractError(flaw)

@@ -17,7 +17,7 @@ from supernetic import cli
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 SEARCH = [
-    "search", "--space", "macro:channels=4,side=8,head=16", "--where", "macs<=60K", "--steps", "4",
+    "search", "--space", "macro:channels=4,resolution=8,head=16", "--where", "macs<=60K", "--steps", "4",
     "--network-steps", "2", "--population", "4", "--generations", "1", "--keep", "1", "--limit", "300",
     "--workers", "1", "--threads", "1",
 ]  # fmt: skip

@@ -44,7 +44,7 @@ def test_a_folder_is_checked(photos: Path, parsed: Callable[..., Any], capsys: p
         (["check", "photoss"], "unknown data set 'photoss'"),
         (["check", "empty"], "empty is empty"),
         (["get", "cifar11"], "did you mean 'cifar10'"),
-        (["check", "embedded", "--side", "0"], "got 0"),
+        (["check", "embedded", "--resolution", "0"], "got 0"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -17,11 +17,11 @@ import pytest
 from PIL import Image
 
 from supernetic import cli
-from supernetic.run import open_run, read_settings
+from supernetic.runs.directory import open_run, read_settings
 
 Refused = Callable[[list[str], str], str]
 Process = Callable[..., subprocess.CompletedProcess[str]]
-TINY = ["--space", "macro:channels=4,side=8,head=16"]
+TINY = ["--space", "macro:channels=4,resolution=8,head=16"]
 SHORT = [*TINY, "--steps", "2", "--network-steps", "2", "--population", "4", "--generations", "1", "--limit", "200"]
 TABLE = ["search", "--table", "nasbench201", "--evaluations", "60"]
 BAD = [
@@ -29,15 +29,15 @@ BAD = [
     (["train", "macro", "nowhere/at-all"], "does not exist"),
     (["train", "efficientnet"], "has no supernet"),
     (["train", "macro", "--steps", "0"], "at least 1, got 0"),
-    (["train", "macro:side=8", "--stabiliser", "skips"], "did you mean 'skip'"),
-    (["train", "macro:side=8", "--recipe", "missing.toml"], "missing.toml"),
+    (["train", "macro:resolution=8", "--stabiliser", "skips"], "did you mean 'skip'"),
+    (["train", "macro:resolution=8", "--recipe", "missing.toml"], "missing.toml"),
     (["search", "--table", "nasbench301"], "nasbench201"),
     (["search", "--table", "nasbench201", "--objective", "best"], "'max NAME' or 'min NAME'"),
-    (["search", "--table", "nasbench201", "--objective", "max c10_test_200"], "--oracle"),
+    (["search", "--table", "nasbench201", "--objective", "max c10_test_200"], "--allow-test-columns"),
     (["search", "--table", "nasbench201", "--searcher", "magic"], "unknown searcher 'magic'"),
     (["search", "--table", "nasbench201", "--where", "macs<=1M"], "macs"),
     (["search", "--table", "nasbench201", "--minutes", "3"], "--minutes belongs to a search on images"),
-    (["search", "--oracle"], "--oracle belongs to a search on a table"),
+    (["search", "--allow-test-columns"], "--allow-test-columns belongs to a search on a table"),
     (["search", "empty"], "empty is empty"),
     (["search", "hollow"], "the class 'a' has no image"),
     (["search", "one"], "two classes or more, got a"),
@@ -114,7 +114,9 @@ def test_stable_keys(parsed: Callable[..., Any], searched: Path, tmp_path: Path)
 
 
 def test_what_people_see(capsys: pytest.CaptureFixture[str], searched: Path, tmp_path: Path) -> None:
-    cli.main(["search", "--table", "macro", "--oracle", "--evaluations", "50", "--out", str(tmp_path / "run")])
+    cli.main(
+        ["search", "--table", "macro", "--allow-test-columns", "--evaluations", "50", "--out", str(tmp_path / "run")]
+    )
     assert "front" in capsys.readouterr().out
     cli.main(["resume", str(searched)])
     out, err = capsys.readouterr()
@@ -137,7 +139,7 @@ def test_a_foreign_run_directory_is_refused(process: Process, tmp_path: Path) ->
 
 def test_train_then_rank(parsed: Callable[..., Any], tmp_path: Path) -> None:
     out = str(tmp_path / "run")
-    settings = ["macro:channels=4,side=8,head=16", "--limit", "300", "--steps", "2"]
+    settings = ["macro:channels=4,resolution=8,head=16", "--limit", "300", "--steps", "2"]
     plan = parsed("train", *settings, "--dry-run")
     assert (plan["run"], plan["steps"], plan["paths"]) == (None, 2, 3)
     done = parsed("train", *settings, "--out", out)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from supernetic import cli
+from supernetic.commands import spaces
 from supernetic.errors import SupernetError
-from supernetic.pipeline import look
 
 
 def test_processes_end_with_the_same_codes(process: Callable[..., Any]) -> None:
@@ -57,7 +57,7 @@ def test_what_goes_wrong_in_a_command_is_one_line(
     def fails() -> None:
         raise error
 
-    monkeypatch.setattr(look, "list_spaces", fails)
+    monkeypatch.setattr(spaces, "list_spaces", fails)
     with pytest.raises(SystemExit) as leaving:
         cli.main(["spaces"])
     assert leaving.value.code == code
@@ -65,6 +65,6 @@ def test_what_goes_wrong_in_a_command_is_one_line(
 
 
 def test_unknown_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(look, "list_spaces", lambda: 1 // 0)
+    monkeypatch.setattr(spaces, "list_spaces", lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         cli.main(["spaces"])

@@ -6,11 +6,11 @@ import pytest
 import typer
 
 from supernetic.cli.shared import Commands, Interrupted, print_json, say, tell
-from supernetic.pipeline.told import Told
+from supernetic.result import Result
 
 
 @dataclass(frozen=True)
-class Result(Told):
+class LossResult(Result):
     loss: float
 
     def lines(self) -> list[str]:
@@ -18,10 +18,10 @@ class Result(Told):
 
 
 def test_results_are_told_on_stdout_and_progress_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    tell(Result(0.5), False)
+    tell(LossResult(0.5), False)
     say("half way")
     assert capsys.readouterr() == ("loss 0.5\ndone\n", "half way\n")
-    tell(Result(0.5), True)
+    tell(LossResult(0.5), True)
     assert capsys.readouterr() == ('{"loss": 0.5}\n', "")
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from supernetic.blueprint import Layer
-from supernetic.costs.macs import layer_cost
-from supernetic.costs.table import Price
+from supernetic.costs.macs import macs_and_params
+from supernetic.costs.table import LayerCost
 from supernetic.errors import ArchError
 from supernetic.space import Archs, SequentialSpace
 from supernetic.spaces.declared import declare
@@ -25,7 +25,7 @@ class Nanoseconds:
     base: int = 1234
 
     def of(self, layer: Layer) -> int:
-        macs, params = layer_cost(layer)
+        macs, params = macs_and_params(layer)
         return round(float(7 * macs**0.5 + params**0.7 + 31 * layer.kernel))
 
 
@@ -33,7 +33,7 @@ PRICE = Nanoseconds()
 
 
 @pytest.fixture
-def price() -> Price:
+def layer_cost() -> LayerCost:
     return PRICE
 
 

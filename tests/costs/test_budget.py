@@ -9,10 +9,10 @@ from scipy.stats import chi2
 from supernetic import catalog
 from supernetic.costs import budget
 from supernetic.costs.budget import BudgetSampler, budget_sampler, window_of
-from supernetic.costs.counting import count_suffixes
-from supernetic.costs.halves import list_halves
-from supernetic.costs.table import Price, costs_of
-from supernetic.costs.walk import walk_of
+from supernetic.costs.graph import cost_graph_of
+from supernetic.costs.half_lists import list_halves
+from supernetic.costs.suffix_counts import count_suffixes
+from supernetic.costs.table import LayerCost, costs_of
 from supernetic.errors import BudgetError, InputError, UnknownNameError
 from supernetic.objective import Constraint, parse_where
 from supernetic.space import Archs, SequentialSpace
@@ -23,19 +23,19 @@ Draw = Callable[[np.random.Generator, int], Archs]
 
 
 def by_units(space: SequentialSpace, window: Window, prior: str) -> Draw:
-    walk = walk_of(space, "macs", prior)
+    walk = cost_graph_of(space, "macs", prior)
     counts = count_suffixes(walk, walk.unit)
     return lambda rng, n: counts.sample(rng, n, *window)
 
 
 def by_halves(space: SequentialSpace, window: Window, prior: str) -> Draw:
-    halves = list_halves(walk_of(space, "macs", prior))
+    halves = list_halves(cost_graph_of(space, "macs", prior))
     assert halves is not None
     return halves.window(*window).sample
 
 
 def by_bins(space: SequentialSpace, window: Window, prior: str) -> Draw:
-    walk = walk_of(space, "macs", prior)
+    walk = cost_graph_of(space, "macs", prior)
     counts = count_suffixes(walk, 5 * walk.unit + 1, window[1])
     macs = Constraint("macs", *window)
     sampler = BudgetSampler(space, (macs,), "", lambda rng, n: counts.sample(rng, n, *window), (macs,))
@@ -168,14 +168,14 @@ def test_empty_windows_say_what_is_near(name: str, where: str, message: str) -> 
         draw()
 
 
-def test_latency_is_drawn_exactly(small: tuple[SequentialSpace, Archs], price: Price) -> None:
+def test_latency_is_drawn_exactly(small: tuple[SequentialSpace, Archs], layer_cost: LayerCost) -> None:
     space, archs = small
-    costs = costs_of(space, archs, price)
+    costs = costs_of(space, archs, layer_cost)
     order = np.sort(costs)
     low, high = int(order[len(order) // 4]), int(order[len(order) // 4 + 200])
     window = Constraint("latency", low / 1e6, high / 1e6)
     members = archs[(costs >= low) & (costs <= high)]
-    sampler = budget_sampler(space, [window], price=price)
+    sampler = budget_sampler(space, [window], layer_cost=layer_cost)
     drawn, trials = sampler.sample(np.random.default_rng(1), 40 * len(members))
     assert p_value(drawn, members, np.ones(len(members))) > 1e-4
     assert sampler.count == (len(members),) * 2
@@ -183,31 +183,31 @@ def test_latency_is_drawn_exactly(small: tuple[SequentialSpace, Archs], price: P
 
 
 @pytest.mark.parametrize("name", ["scarlet-s1", "scarlet-s2", "scalenet", "attentive"])
-def test_latency_on_large_spaces(name: str, price: Price) -> None:
+def test_latency_on_large_spaces(name: str, layer_cost: LayerCost) -> None:
     space = catalog.space(name)
-    middle = float(np.median(costs_of(space, space.sample(np.random.default_rng(0), 500), price))) / 1e6
+    middle = float(np.median(costs_of(space, space.sample(np.random.default_rng(0), 500), layer_cost))) / 1e6
     window = Constraint("latency/ms", 0.98 * middle, 1.02 * middle)
-    drawn, trials = budget_sampler(space, [window], price=price).sample(np.random.default_rng(0), 500)
-    assert all(window.holds(v) for v in (costs_of(space, drawn, price) / 1e6).tolist())
+    drawn, trials = budget_sampler(space, [window], layer_cost=layer_cost).sample(np.random.default_rng(0), 500)
+    assert all(window.holds(v) for v in (costs_of(space, drawn, layer_cost) / 1e6).tolist())
     assert trials <= 1.5 * 500
 
 
 @pytest.mark.parametrize("method", ["exact", "proposal", "naive"])
-def test_latency_and_macs_together(method: str, price: Price) -> None:
+def test_latency_and_macs_together(method: str, layer_cost: LayerCost) -> None:
     space = catalog.space("macro")
     archs = space.sample(np.random.default_rng(0), 2000)
     limits = [Constraint("macs", high=float(np.quantile(costs_of(space, archs), 0.6)))]
-    limits.append(Constraint("latency", high=float(np.quantile(costs_of(space, archs, price), 0.5)) / 1e6))
-    sampler = budget_sampler(space, limits, method=method, price=price)
+    limits.append(Constraint("latency", high=float(np.quantile(costs_of(space, archs, layer_cost), 0.5)) / 1e6))
+    sampler = budget_sampler(space, limits, method=method, layer_cost=layer_cost)
     drawn, _ = sampler.sample(np.random.default_rng(0), 200)
     assert costs_of(space, drawn).max() <= limits[0].high
-    assert (costs_of(space, drawn, price) / 1e6).max() <= limits[1].high
+    assert (costs_of(space, drawn, layer_cost) / 1e6).max() <= limits[1].high
 
 
-def test_latency_windows_are_told_in_milliseconds(price: Price) -> None:
+def test_latency_windows_are_told_in_milliseconds(layer_cost: LayerCost) -> None:
     space = catalog.space("macro")
     with pytest.raises(BudgetError, match=r"latency/ms<=0.001; its latency/ms run from 0\.\d+ to 0\.\d+"):
-        budget_sampler(space, [parse_where("latency<=0.001ms")], price=price)
+        budget_sampler(space, [parse_where("latency<=0.001ms")], layer_cost=layer_cost)
     with pytest.raises(InputError, match="latency/ms has to be measured before"):
         budget_sampler(space, [parse_where("latency<=8ms")])
     assert window_of(Constraint("latency/ms", 4.35, 8.7), 1_000_000) == (4_350_000, 8_700_000)

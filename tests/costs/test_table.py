@@ -3,7 +3,7 @@ import pytest
 
 from supernetic import catalog
 from supernetic.costs.macs import METRICS, cost
-from supernetic.costs.table import Price, costs_of, table_of
+from supernetic.costs.table import LayerCost, costs_of, table_of
 from supernetic.space import Archs, SequentialSpace
 
 
@@ -15,19 +15,19 @@ def test_every_architecture_of_small_spaces(small: tuple[SequentialSpace, Archs]
         assert costs_of(space, some, metric).tolist() == [getattr(c, metric) for c in walked]
 
 
-def test_a_price_is_added_up_over_the_layers(small: tuple[SequentialSpace, Archs], price: Price) -> None:
+def test_a_price_is_added_up_over_the_layers(small: tuple[SequentialSpace, Archs], layer_cost: LayerCost) -> None:
     space, archs = small
     some = archs[:: max(1, len(archs) // 300)]
-    walked = [price.base + sum(map(price.of, space.blueprint(tuple(a)))) for a in some.tolist()]
-    assert costs_of(space, some, price).tolist() == walked
-    assert table_of(space, price) is table_of(space, price)
+    walked = [layer_cost.base + sum(map(layer_cost.of, space.blueprint(tuple(a)))) for a in some.tolist()]
+    assert costs_of(space, some, layer_cost).tolist() == walked
+    assert table_of(space, layer_cost) is table_of(space, layer_cost)
 
 
-def test_a_price_where_there_is_no_automaton(price: Price) -> None:
+def test_a_price_where_there_is_no_automaton(layer_cost: LayerCost) -> None:
     space = catalog.space("nasbench101")
     arch = space.named["inception"]
-    expected = price.base + sum(map(price.of, space.blueprint(arch)))
-    assert costs_of(space, np.array([arch], dtype=np.int8), price).tolist() == [expected]
+    expected = layer_cost.base + sum(map(layer_cost.of, space.blueprint(arch)))
+    assert costs_of(space, np.array([arch], dtype=np.int8), layer_cost).tolist() == [expected]
 
 
 def test_one_row_is_enough() -> None:

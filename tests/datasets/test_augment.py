@@ -44,9 +44,11 @@ def test_neither_shift_nor_flip_changes_nothing(images: Tensor) -> None:
 
 
 def test_crops_have_the_areas_and_aspects_asked_for() -> None:
-    side, n = 64, 400
-    axis = (torch.arange(side) + 0.5) / side
-    x = torch.stack([axis.expand(side, side), axis[:, None].expand(side, side)]).expand(n, 2, side, side)
+    resolution, n = 64, 400
+    axis = (torch.arange(resolution) + 0.5) / resolution
+    x = torch.stack([axis.expand(resolution, resolution), axis[:, None].expand(resolution, resolution)]).expand(
+        n, 2, resolution, resolution
+    )
     crops = random_crop(x, 32, 0.08, generator())  # pixel values say where they came from
     middle = crops[:, :, 8:-8, 8:-8]  # away from the border, where values are clamped
     width = (middle[:, 0, 0, -1] - middle[:, 0, 0, 0]) * 32 / 15

@@ -111,7 +111,7 @@ def test_fixed_images_are_training_images_and_always_the_same(data: Dataset) -> 
 def test_colour_and_another_side() -> None:
     data = load("embedded", limit=200, gray=False)
     for augment in (None, parse("crop+flip")):
-        x, _ = Batches(data, batch_size=8, side=20, augment=augment).batch(0)
+        x, _ = Batches(data, batch_size=8, resolution=20, augment=augment).batch(0)
         assert x.shape == (8, 3, 20, 20)
         assert x.is_contiguous(memory_format=torch.channels_last)
 

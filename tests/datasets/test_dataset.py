@@ -69,6 +69,6 @@ def test_records_are_plain_and_point_into_the_source() -> None:
     summary = json.loads(json.dumps(data.summary()))
     assert summary["images"] == {"train": 4, "valid": 1, "calibrate": 1, "test": 2}
     assert summary["fingerprint"] == record["fingerprint"] == data.fingerprint
-    assert (data.side, data.channels, data.counts("train")) == (4, 3, [2, 2])
+    assert (data.resolution, data.channels, data.counts("train")) == (4, 3, [2, 2])
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.name = "x"  # type: ignore[misc]

@@ -60,7 +60,7 @@ def test_mixed_sizes_and_colours_are_said_and_settled(folder: Path) -> None:
         "22 gray and 2 colour images: all read as colour",
     )
     assert (data.images[12] == (200, 10, 10)).all()
-    gray = load(folder, gray=True, side=14)
+    gray = load(folder, gray=True, resolution=14)
     assert gray.images.shape == (24, 14, 14, 1)
     assert "resized to 14x14" in gray.notes[0]
 

@@ -22,11 +22,11 @@ def encode(pixels: Any, kind: str = "WEBP") -> bytes:
 
 def sheet(images: Any, columns: int) -> Any:
     """Tile by tile, as slowly as can be."""
-    n, side, _, channels = images.shape
-    out = np.zeros((-(-n // columns) * side, columns * side, channels), dtype=np.uint8)
+    n, resolution, _, channels = images.shape
+    out = np.zeros((-(-n // columns) * resolution, columns * resolution, channels), dtype=np.uint8)
     for i, image in enumerate(images):
-        y, x = i // columns * side, i % columns * side
-        out[y : y + side, x : x + side] = image
+        y, x = i // columns * resolution, i % columns * resolution
+        out[y : y + resolution, x : x + resolution] = image
     return out
 
 

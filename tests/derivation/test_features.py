@@ -17,12 +17,12 @@ from supernetic.spaces.nasbench201 import OPERATIONS, NASBench201
 from supernetic.spaces.scarlet import ScarletS1
 from supernetic.supernets.supernet import Supernet
 
-SPACE = Macro(channels=4, side=8, head=16)
+SPACE = Macro(channels=4, resolution=8, head=16)
 ARCH = (1, 2, 1, 0, 2, 2, 1, 1)
 
 
-def images(n: int = 4, side: int = 8) -> Tensor:
-    return torch.randn(n, 3, side, side, generator=torch.Generator().manual_seed(0))
+def images(n: int = 4, resolution: int = 8) -> Tensor:
+    return torch.randn(n, 3, resolution, resolution, generator=torch.Generator().manual_seed(0))
 
 
 def test_choices_of_a_layer_see_the_same_input() -> None:
@@ -51,7 +51,7 @@ def test_a_slot_of_several_genes() -> None:
 
 
 def test_a_slot_of_a_cell() -> None:
-    cells = Supernet(NASBench201(channels=4, side=8, cells=1, stabiliser="skip+pool"), seed=0)
+    cells = Supernet(NASBench201(channels=4, resolution=8, cells=1, stabiliser="skip+pool"), seed=0)
     features = choice_features(cells, images(), (1, 2, 3, 4, 1, 2), 0, layer="cell0.0to1")
     assert list(features) == list(OPERATIONS)
     assert not features["none"].any()
@@ -100,11 +100,11 @@ def test_projection_keeps_angles_and_lengths() -> None:
 
 
 def test_a_skip_at_a_wider_layer_is_compared_on_its_own_channels() -> None:
-    plain = Supernet(ScarletS1(side=32, width=0.5, classes=3), seed=0)
+    plain = Supernet(ScarletS1(resolution=32, width=0.5, classes=3), seed=0)
     features = choice_features(plain, images(4, 32), (0,) * 19, 2)
     assert features["skip"].shape[1] < features["MB3_K3"].shape[1]
     assert similarity(features).shape == (7, 7)
-    stabilised = Supernet(ScarletS1(side=32, width=0.5, classes=3, stabiliser="skip"), seed=0)
+    stabilised = Supernet(ScarletS1(resolution=32, width=0.5, classes=3, stabiliser="skip"), seed=0)
     assert len({f.shape for f in choice_features(stabilised, images(4, 32), (0,) * 19, 2).values()}) == 1
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_compared() -> None:
         similarity({"a": one, "b": half})
     with pytest.raises(UnknownNameError, match="option"):
         project({"a": one, "b": one}, "z")
-    cells = NASBench101(channels=8, side=8, vertices=4)
+    cells = NASBench101(channels=8, resolution=8, vertices=4)
     arch = cells.check(cells.sample(np.random.default_rng(0), 1)[0].tolist())
     with pytest.raises(InputError, match="nasbench101: only the layers of a sequential space"):
         choice_features(Supernet(cells), images(), arch, 0)

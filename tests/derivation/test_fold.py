@@ -25,12 +25,12 @@ from supernetic.spaces.scarlet import ScarletS1, ScarletS2
 from supernetic.stabiliser import is_stabiliser
 from supernetic.supernets.supernet import Supernet
 
-MACRO = Macro(channels=4, side=8, head=16, stabiliser="skip")
-SMALL: dict[str, Any] = {"side": 32, "width": 0.25, "classes": 10}  # widths 8, 8, 16, 24, 24, 48, 80
+MACRO = Macro(channels=4, resolution=8, head=16, stabiliser="skip")
+SMALL: dict[str, Any] = {"resolution": 32, "width": 0.25, "classes": 10}  # widths 8, 8, 16, 24, 24, 48, 80
 S1 = ScarletS1(**SMALL, stabiliser="skip")
 S2 = ScarletS2(**SMALL, stabiliser="skip")
-CHAIN = NASBench101Chain(channels=4, side=8, cells=1, stabiliser="skip")
-CELLS = NASBench201(channels=4, side=8, cells=1, stabiliser="skip+pool")
+CHAIN = NASBench101Chain(channels=4, resolution=8, cells=1, stabiliser="skip")
+CELLS = NASBench201(channels=4, resolution=8, cells=1, stabiliser="skip+pool")
 
 
 def season(network: Network, dtype: torch.dtype = torch.float64) -> Network:
@@ -48,7 +48,7 @@ def season(network: Network, dtype: torch.dtype = torch.float64) -> Network:
 def images(network: Network, n: int, seed: int = 1) -> Tensor:
     b, like = network.blueprint, next(network.parameters())
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(n, b.in_channels, b.side, b.side, generator=generator).to(like.dtype)
+    return torch.randn(n, b.in_channels, b.resolution, b.resolution, generator=generator).to(like.dtype)
 
 
 @lru_cache(maxsize=8)
@@ -71,7 +71,7 @@ def chain(*layers: Layer) -> Blueprint:
     return Blueprint(
         (
             *layers,
-            Layer("pool", "gap", last.c_out, last.c_out, last.side_out, 1),
+            Layer("pool", "gap", last.c_out, last.c_out, last.resolution_out, 1),
             Layer("classifier", "linear", last.c_out, 3, 1, 1),
         )
     )
@@ -169,10 +169,12 @@ def test_macs_are_those_of_the_finished_network() -> None:
 
 def test_pooling_and_strides_come_between() -> None:
     pool = Layer("average", "avgpool", 4, 4, 6, 6, 3, stage=1)
-    strided, wide = ELS._replace(stride=2, side_out=3, c_out=7), SKIP._replace(stride=2, side_out=3)
+    strided, wide = ELS._replace(stride=2, resolution_out=3, c_out=7), SKIP._replace(stride=2, resolution_out=3)
     conv = Layer("last", "conv", 7, 5, 3, 3, 3, act="relu", stage=2)
-    network = season(build(chain(STEM, strided, pool._replace(c_in=7, c_out=7, side=3, side_out=3), conv), seed=0))
-    finished = chain(STEM, wide, pool._replace(side=3, side_out=3), conv._replace(c_in=4))
+    network = season(
+        build(chain(STEM, strided, pool._replace(c_in=7, c_out=7, resolution=3, resolution_out=3), conv), seed=0)
+    )
+    finished = chain(STEM, wide, pool._replace(resolution=3, resolution_out=3), conv._replace(c_in=4))
     new, report = fold(network, finished)
     assert hows(report) == {"skip": "forward"}
     assert report.relative < 1e-10
@@ -332,11 +334,11 @@ def test_a_network_in_training_stays_so() -> None:
 def test_what_cannot_be() -> None:
     network, finished = extract(MACRO, (1, 0, 1, 1, 1, 1, 1, 1))
     with pytest.raises(InputError, match=r"layer0: CONV_K1 of the finished network can't come from MB3_K3"):
-        fold(network, Macro(channels=4, side=8, head=16).blueprint((0,) * 8))
+        fold(network, Macro(channels=4, resolution=8, head=16).blueprint((0,) * 8))
     with pytest.raises(InputError, match="layer1: CONV_K1"):
         fold(network, network.blueprint)
     with pytest.raises(InputError, match="larger"):
-        fold(network, Macro(channels=8, side=8, head=16).blueprint((1, 0, 1, 1, 1, 1, 1, 1)))
+        fold(network, Macro(channels=8, resolution=8, head=16).blueprint((1, 0, 1, 1, 1, 1, 1, 1)))
     with pytest.raises(InputError, match=r"layer open: MB2_K3 of the finished network can't come from nothing"):
         fold(build(chain(STEM, ELS), seed=0), chain(STEM, SKIP, BOTTLENECK))
     network.state_dict()["layer1.conv.op.weight"].fill_(float("nan"))

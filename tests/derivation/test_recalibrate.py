@@ -14,7 +14,7 @@ def test_batches_are_equal_and_no_larger_than_allowed() -> None:
 
 
 def test_the_images_are_those_of_the_training_split_and_always_the_same() -> None:
-    batches = Batches(load("embedded", limit=200), side=8)
+    batches = Batches(load("embedded", limit=200), resolution=8)
     found = fixed_images(batches, 50, 20)
     assert [len(x) for x in found] == [17, 17, 16]
     again = fixed_images(batches, 50, 20)
@@ -31,7 +31,7 @@ def test_statistics_are_the_mean_over_the_batches() -> None:
     )
     network = build(Blueprint(layers), seed=0)
     unit = network.units(layers[0])["conv"]
-    batches = fixed_images(Batches(load("embedded", limit=200), side=8), 60, 20)
+    batches = fixed_images(Batches(load("embedded", limit=200), resolution=8), 60, 20)
     recalibrate(network, batches)
     assert unit.op is not None
     means = [unit.op(x).mean((0, 2, 3)) for x in batches]

@@ -29,7 +29,7 @@ def by_hand(initial: Supernet, trained: Supernet, arch: Arch) -> float:
 
 
 @pytest.mark.parametrize(
-    "name", ["macro:channels=4,side=8,head=16", "nasbench201:cells=1,channels=4,side=8", "shallow-wide"]
+    "name", ["macro:channels=4,resolution=8,head=16", "nasbench201:cells=1,channels=4,resolution=8", "shallow-wide"]
 )
 def test_equals_the_angle_between_extracted_networks(name: str) -> None:
     space = catalog.space(name)
@@ -41,12 +41,12 @@ def test_equals_the_angle_between_extracted_networks(name: str) -> None:
 
 
 def test_untrained_weights_have_no_angle() -> None:
-    space = catalog.space("macro:channels=4,side=8,head=16")
+    space = catalog.space("macro:channels=4,resolution=8,head=16")
     supernet = Supernet(space, seed=0)
     assert AngleEvaluator(supernet, supernet)([(0,) * 8])[0][ANGLE] == pytest.approx(0, abs=1e-6)
 
 
 def test_needs_the_same_supernet() -> None:
-    small, large = (Supernet(catalog.space(f"macro:channels={c},side=8,head=16"), seed=0) for c in (4, 8))
+    small, large = (Supernet(catalog.space(f"macro:channels={c},resolution=8,head=16"), seed=0) for c in (4, 8))
     with pytest.raises(InputError, match="the same supernet twice"):
         AngleEvaluator(small, large)

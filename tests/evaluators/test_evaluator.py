@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from supernetic.evaluators import Together
+from supernetic.evaluators import CombinedEvaluator
 from supernetic.objective import Metrics
 from supernetic.space import Arch
 
@@ -18,7 +18,7 @@ class Constant:
 
 
 def test_together_merges_records_and_warnings() -> None:
-    both = Together((Constant("a/x", 1), Constant("test/y", 2, test=True)))
+    both = CombinedEvaluator((Constant("a/x", 1), Constant("test/y", 2, test=True)))
     assert both.metrics == ("a/x", "test/y")
     assert both.test == {"test/y"}
     assert both([(0,), (5,)]) == [{"a/x": 1, "test/y": 2}, {"a/x": 6, "test/y": 7}]

@@ -7,7 +7,7 @@ from supernetic.spaces.macro import Macro
 from supernetic.testing import check_evaluator
 from supernetic.timing.lookup import LatencyTable, reachable_layers
 
-SPACE = Macro(channels=8, side=16)
+SPACE = Macro(channels=8, resolution=16)
 LAYERS: dict[Layer, float] = {layer: 0.01 * i for i, layer in enumerate(reachable_layers(SPACE), 1)}
 TABLE = LatencyTable(SPACE.fingerprint, "onnx", 1, 1, len(LAYERS), LAYERS, factor=0.5, deduction=0.001, offset=0.1)
 

@@ -4,21 +4,20 @@ from math import isnan
 from pathlib import Path
 
 import pytest
-import torch
 
 from supernetic.datasets.dataset import Dataset
 from supernetic.errors import ArchError, InputError, UnknownNameError
-from supernetic.evaluators.standalone import StandaloneEvaluator, one_thread
+from supernetic.evaluators.standalone import StandaloneEvaluator
 from supernetic.objective import Objective
-from supernetic.run import open_run
+from supernetic.runs.directory import open_run
 from supernetic.samplers.uniform import Uniform
-from supernetic.searchers import Task, drive
+from supernetic.searchers import SearchProblem, run_search
 from supernetic.searchers.random import RandomSearch
 from supernetic.spaces.macro import Macro
 from supernetic.testing import check_evaluator
 from supernetic.training.recipe import Recipe
 
-SPACE = Macro(channels=4, side=8, classes=4, in_channels=1, head=16)
+SPACE = Macro(channels=4, resolution=8, classes=4, in_channels=1, head=16)
 RECIPE = Recipe(length="12 steps", batch_size=30, lr=0.2, augment="flip", dropout=0.1)
 GOOD = (1, 0, 1, 0, 0, 1, 0, 0)
 
@@ -52,11 +51,11 @@ def test_a_search_is_resumed_where_it_stopped(blobs: Dataset, tmp_path: Path) ->
             calls.append(1)
             return super()._measure(arch)
 
-    task = Task(SPACE, (Objective("valid/cross_entropy", False),), ())
+    task = SearchProblem(SPACE, (Objective("valid/cross_entropy", False),), ())
     evaluate = Counting(SPACE, blobs, Recipe(length="2 steps", batch_size=30))
     with open_run(tmp_path / "run", {"job": "test"}) as run:
-        first = drive(RandomSearch(), task, evaluate, run, budget=3, chunk=1)
-        again = drive(RandomSearch(), task, evaluate, run, budget=5, chunk=1)
+        first = run_search(RandomSearch(), task, evaluate, run, budget=3, chunk=1)
+        again = run_search(RandomSearch(), task, evaluate, run, budget=5, chunk=1)
     assert len(calls) == 5
     assert [t.to_json() for t in again[:3]] == [t.to_json() for t in first]
 
@@ -81,10 +80,3 @@ def test_bad_input_is_named(blobs: Dataset) -> None:
         evaluator(blobs, recipe=Recipe(sampler=Uniform()))
     with pytest.raises(ArchError, match="got 3"):
         evaluator(blobs)([(0, 1, 2)])
-
-
-def test_threads_are_put_back() -> None:
-    before = torch.get_num_threads()
-    with one_thread():
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before

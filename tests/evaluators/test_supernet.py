@@ -16,8 +16,8 @@ from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
 from supernetic.errors import ArchError, InputError, UnknownNameError
 from supernetic.evaluators import supernet as module
+from supernetic.evaluators.prefix_tree import Node, grow
 from supernetic.evaluators.supernet import SupernetEvaluator, shared_cells
-from supernetic.evaluators.walk import Node, grow
 from supernetic.nn.norm import batch_statistics, recalibrate
 from supernetic.space import Arch, Space
 from supernetic.spaces.macro import Macro
@@ -26,14 +26,14 @@ from supernetic.testing import check_evaluator
 
 SMALL = "classes=4,in_channels=1"
 SPACES = [
-    f"macro:channels=4,side=12,head=16,{SMALL}",
-    f"macro:channels=4,side=12,head=16,stabiliser=skip,{SMALL}",
-    f"nasbench201:channels=4,side=12,cells=1,{SMALL}",
-    f"nasbench201:channels=4,side=12,cells=1,share_cells=false,affine=false,{SMALL}",
-    f"nasbench101-chain:channels=4,side=12,{SMALL}",
-    f"scarlet-s2:side=16,width=0.1,{SMALL}",
+    f"macro:channels=4,resolution=12,head=16,{SMALL}",
+    f"macro:channels=4,resolution=12,head=16,stabiliser=skip,{SMALL}",
+    f"nasbench201:channels=4,resolution=12,cells=1,{SMALL}",
+    f"nasbench201:channels=4,resolution=12,cells=1,share_cells=false,affine=false,{SMALL}",
+    f"nasbench101-chain:channels=4,resolution=12,{SMALL}",
+    f"scarlet-s2:resolution=16,width=0.1,{SMALL}",
     f"attentive:resolutions=8+12,width=0.1,{SMALL}",
-    f"scalenet:side=16,width=0.1,{SMALL}",
+    f"scalenet:resolution=16,width=0.1,{SMALL}",
 ]
 
 
@@ -56,11 +56,11 @@ def some(space: Space, n: int = 3) -> list[Arch]:
 def reference(net: Supernet, data: Dataset, arch: Arch, bn: str, split: str) -> np.ndarray:
     """The extracted network, recalibrated and run as torch would."""
     pixels = next(iter(net.resolutions)) if len(net.resolutions) == 1 else None
-    batches = Batches(data, split, 20, seed=0, side=pixels)
+    batches = Batches(data, split, 20, seed=0, resolution=pixels)
     total = torch.zeros(())
-    for side in net.sides:
-        network = net.extract(arch, side).eval()
-        wanted = network.blueprint.side
+    for slice_side in net.slice_sides:
+        network = net.extract(arch, slice_side).eval()
+        wanted = network.blueprint.resolution
         if bn == "recalibrate":
             recalibrate(network, [net.resize(x, wanted) for x in torch.split(batches.fixed(60), 30)])
         inputs = [net.resize(x, wanted) for x, _ in batches.evaluate()]
@@ -161,7 +161,7 @@ def test_cells_trained_apart_are_evaluated_alike(blobs: Dataset) -> None:
 def test_one_side_of_a_supernet_that_has_two(blobs: Dataset) -> None:
     net = made(SPACES[-1])
     archs = some(net.space, 2)
-    left, right, both = (list(evaluator(net, blobs, side=s).logits(archs)) for s in ("left", "right", "both"))
+    left, right, both = (list(evaluator(net, blobs, slice_side=s).logits(archs)) for s in ("left", "right", "both"))
     for a, b, total in zip(left, right, both, strict=True):
         assert np.array_equal(a + b, total)
         assert not np.array_equal(a, b)
@@ -199,8 +199,8 @@ def test_bad_settings_are_named(blobs: Dataset) -> None:
         evaluator(net, blobs, metrics=["valid/accurcy"])
     with pytest.raises(InputError, match="two images or more, got 1"):
         evaluator(net, blobs, images=1)
-    with pytest.raises(UnknownNameError, match="side"):
-        evaluator(net, blobs, side="top")([(0,) * 8])
+    with pytest.raises(UnknownNameError, match="slice side"):
+        evaluator(net, blobs, slice_side="top")([(0,) * 8])
     rows = np.arange(20)
     splits = {"train": rows[:10], "valid": rows[10:], "calibrate": rows[:0], "test": rows[:0]}
     few = dataclasses.replace(blobs, images=blobs.images[:20], labels=blobs.labels[:20], rows=rows, splits=splits)

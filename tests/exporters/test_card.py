@@ -19,7 +19,7 @@ CARD = Card(
     name="model-1",
     task="Clothes.",
     classes=("coat", "bag"),
-    side=28,
+    resolution=28,
     channels=1,
     mean=(0.28,),
     std=(0.35,),
@@ -35,18 +35,18 @@ CARD = Card(
 )
 
 
-@pytest.mark.parametrize("side", [28, 20])
-def test_images_are_prepared_as_training_prepares_them(side: int) -> None:
+@pytest.mark.parametrize("resolution", [28, 20])
+def test_images_are_prepared_as_training_prepares_them(resolution: int) -> None:
     data = load(limit=60)
-    card = replace(CARD, side=side, data_side=28, mean=data.mean, std=data.std)
+    card = replace(CARD, resolution=resolution, data_resolution=28, mean=data.mean, std=data.std)
     ours = card.prepare(data.images[data.splits["test"]])
-    (theirs, _) = next(Batches(data, "test", 256, side=side).evaluate())
-    assert ours.shape == theirs.shape == (len(data.splits["test"]), 1, side, side)
+    (theirs, _) = next(Batches(data, "test", 256, resolution=resolution).evaluate())
+    assert ours.shape == theirs.shape == (len(data.splits["test"]), 1, resolution, resolution)
     assert torch.allclose(ours, theirs, atol=1e-5)
 
 
 def test_the_record_holds_the_card() -> None:
-    odd = replace(CARD, data_side=32)
+    odd = replace(CARD, data_resolution=32)
     for card in (CARD, odd):
         assert Card.from_json(json.loads(json.dumps(card.to_json(), allow_nan=False))) == card
     assert "resized as floats" in odd.to_json()["preprocessing"]["resize"]

@@ -40,7 +40,7 @@ def card(network: Network) -> Card:
         name="model-1",
         task="Ten things.",
         classes=tuple(f"thing {i}" for i in range(10)),
-        side=15,
+        resolution=15,
         channels=3,
         mean=(0.5, 0.4, 0.3),
         std=(0.2, 0.2, 0.2),
@@ -58,7 +58,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Writes something in place of ONNX, which takes seconds; the real one is tested elsewhere."""
     written: list[Path] = []
 
-    def write(network: torch.nn.Module, path: Path, *, channels: int, side: int) -> float:
+    def write(network: torch.nn.Module, path: Path, *, channels: int, resolution: int) -> float:
         path.write_bytes(b"onnx")
         written.append(path)
         return 1e-7
@@ -188,7 +188,7 @@ def test_what_is_no_model_is_said_so(network: Network, card: Card, tmp_path: Pat
 def test_a_card_of_another_network_is_refused(network: Network, card: Card, tmp_path: Path) -> None:
     for wrong in (
         replace(card, classes=(*card.classes, "one more")),
-        replace(card, side=16),
+        replace(card, resolution=16),
         replace(card, channels=1),
     ):
         with pytest.raises(InputError, match="its card says"):

@@ -27,7 +27,7 @@ def lively(blueprint: Blueprint) -> Network:
         for tensor in network.parameters():
             if tensor.ndim == 1:
                 tensor.uniform_(0.5, 1.5, generator=generator)
-    shape = (8, blueprint.in_channels, blueprint.side, blueprint.side)
+    shape = (8, blueprint.in_channels, blueprint.resolution, blueprint.resolution)
     recalibrate(network, [torch.randn(shape, generator=generator)])
     return network.eval()
 
@@ -47,7 +47,7 @@ def file(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("the packages of the extra `export` are not installed")
     path = tmp_path_factory.mktemp("onnx") / "model.onnx"
     network.train()
-    assert write_onnx(network, path, channels=3, side=9) < 1e-5
+    assert write_onnx(network, path, channels=3, resolution=9) < 1e-5
     assert network.training, "the network itself is left alone"
     network.eval()
     return path
@@ -88,7 +88,7 @@ def test_a_file_that_computes_something_else_is_not_kept(
     other = build(network.blueprint, seed=5)
     monkeypatch.setattr(exporter, "_exported", lambda *_: file.read_bytes())
     with pytest.raises(SupernetError, match="differ"):
-        write_onnx(other, tmp_path / "model.onnx", channels=3, side=9)
+        write_onnx(other, tmp_path / "model.onnx", channels=3, resolution=9)
     assert not list(tmp_path.iterdir())
 
 
@@ -98,7 +98,7 @@ def test_a_directory_that_is_not_there_is_named(
 ) -> None:
     monkeypatch.setattr(exporter, "_exported", lambda *_: file.read_bytes())
     with pytest.raises(RunError, match="missing"):
-        write_onnx(network, tmp_path / "missing" / "model.onnx", channels=3, side=9)
+        write_onnx(network, tmp_path / "missing" / "model.onnx", channels=3, resolution=9)
 
 
 @needs_onnx
@@ -117,4 +117,4 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setattr(exporter, "find_spec", lambda name: None if name == "onnxscript" else object())
     assert not have_onnx()
     with pytest.raises(InputError, match=r"onnxscript.*supernetic\[export\]"):
-        write_onnx(network, tmp_path / "model.onnx", channels=3, side=9)
+        write_onnx(network, tmp_path / "model.onnx", channels=3, resolution=9)

@@ -10,7 +10,7 @@ def test_the_full_size_is_the_papers() -> None:
     blueprint = ConvNet().network(10, 3, 32)
     check_blueprint(blueprint)
     convolutions = [layer for layer in blueprint if layer.kind == "conv"]
-    assert [(x.kernel, x.stride, x.c_out, x.side_out) for x in convolutions] == [(5, 1, 256, 32)] * 4
+    assert [(x.kernel, x.stride, x.c_out, x.resolution_out) for x in convolutions] == [(5, 1, 256, 32)] * 4
     macs = 25 * 32**2 * (3 * 256 + 3 * 256**2) + 2560
     assert add_up(blueprint) == (macs, 25 * (3 * 256 + 3 * 256**2) + 4 * 512 + 2570)
 
@@ -18,7 +18,7 @@ def test_the_full_size_is_the_papers() -> None:
 def test_pools_between_layers() -> None:
     blueprint = ConvNet(width=6, depth=3, kernel=3, pool=True).network(4, 1, 9)
     check_blueprint(blueprint)
-    assert [layer.side_out for layer in blueprint] == [9, 5, 5, 3, 3, 1, 1]
+    assert [layer.resolution_out for layer in blueprint] == [9, 5, 5, 3, 3, 1, 1]
     assert [layer.kind for layer in blueprint][:5] == ["conv", "maxpool", "conv", "maxpool", "conv"]
 
 

@@ -50,4 +50,4 @@ def test_signals_keep_their_size_through_hidden_layers() -> None:
 def test_it_can_be_exported(tmp_path: Path) -> None:
     network = build(MLP(width=8, depth=2).network(3, 2, 5), seed=0)
     assert isinstance(network, Network)
-    assert write_onnx(network, tmp_path / "model.onnx", channels=2, side=5) < 1e-5
+    assert write_onnx(network, tmp_path / "model.onnx", channels=2, resolution=5) < 1e-5

@@ -11,11 +11,11 @@ def test_the_papers_parameters() -> None:
     check_blueprint(blueprint)
     scales = sum(layer.c_out for layer in blueprint if layer.kind == "conv")
     assert add_up(blueprint)[1] - scales == 1_649_402
-    assert [layer.side_out for layer in blueprint if layer.kind == "join"] == [28] * 2 + [14] * 5 + [7] * 3
+    assert [layer.resolution_out for layer in blueprint if layer.kind == "join"] == [28] * 2 + [14] * 5 + [7] * 3
 
 
-@pytest.mark.parametrize("side", [1, 9, 33])
-def test_any_width_and_side(side: int) -> None:
-    blueprint = Inception(width=0.1, stride=2).network(4, 1, side)
+@pytest.mark.parametrize("resolution", [1, 9, 33])
+def test_any_width_and_side(resolution: int) -> None:
+    blueprint = Inception(width=0.1, stride=2).network(4, 1, resolution)
     check_blueprint(blueprint)
-    assert blueprint.layers[0].side_out == (side + 1) // 2
+    assert blueprint.layers[0].resolution_out == (resolution + 1) // 2

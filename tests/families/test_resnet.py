@@ -51,13 +51,13 @@ def test_a_block_that_widens_pads_its_shortcut_with_zeros() -> None:
 
 @pytest.mark.parametrize("width", [0.01, 0.5, 1.5])
 def test_any_width_and_side(width: float) -> None:
-    for depth, side in ((8, 1), (8, 7), (18, 5), (18, 65), (50, 33)):
-        check_blueprint(ResNet(depth, width).network(7, 2, side))
+    for depth, resolution in ((8, 1), (8, 7), (18, 5), (18, 65), (50, 33)):
+        check_blueprint(ResNet(depth, width).network(7, 2, resolution))
 
 
 def test_fewer_halvings_leave_a_larger_map() -> None:
-    assert [body(101, 1.0, 3, 224, halvings=n)[-1].side_out for n in (1, 2, 3)] == [28, 14, 7]
-    assert [body(8, 1.0, 1, 28, halvings=n)[-1].side_out for n in (1, 2, 3)] == [14, 7, 7]
+    assert [body(101, 1.0, 3, 224, halvings=n)[-1].resolution_out for n in (1, 2, 3)] == [28, 14, 7]
+    assert [body(8, 1.0, 1, 28, halvings=n)[-1].resolution_out for n in (1, 2, 3)] == [14, 7, 7]
 
 
 def test_other_depths_are_refused() -> None:

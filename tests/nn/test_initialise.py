@@ -46,7 +46,7 @@ def test_hidden_linear_maps_keep_the_size_of_signals() -> None:
 
 
 def test_squeeze_and_excite_start_without_bias() -> None:
-    space = catalog.space("scarlet-s2:side=32,width=0.25,classes=10")
+    space = catalog.space("scarlet-s2:resolution=32,width=0.25,classes=10")
     found = units(build(space.blueprint(space.named["all-e6k7-se"]), seed=0))
     biases = [u.op.bias for n, u in found.items() if n.endswith(("squeeze", "excite")) and u.op is not None]
     assert len(biases) == 38
@@ -54,14 +54,14 @@ def test_squeeze_and_excite_start_without_bias() -> None:
 
 
 def test_blocks_may_start_as_their_shortcuts() -> None:
-    space = catalog.space("macro:channels=8,side=16,head=32")
+    space = catalog.space("macro:channels=8,resolution=16,head=32")
     network = build(space.blueprint((2, 1, 1, 2, 0, 1, 2, 0)), seed=0, zero_residual=True)
     zero = {n for n, u in units(network).items() if u.norm is not None and not u.norm.weight.any()}
     assert zero == {"layer1.project", "layer3.project", "layer6.project"}
 
 
 def test_stabilisers_may_start_as_skips() -> None:
-    space = catalog.space("scarlet-s1:side=32,width=0.25,classes=10,stabiliser=skip")
+    space = catalog.space("scarlet-s1:resolution=32,width=0.25,classes=10,stabiliser=skip")
     network = Network(space.blueprint(space.named["all-skip"]))
     for start in ("random", "identity"):
         initialise(network, seed=0, stabiliser=start)

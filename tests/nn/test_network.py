@@ -10,7 +10,7 @@ from supernetic import catalog
 from supernetic.costs.macs import cost
 from supernetic.errors import InputError
 from supernetic.nn.network import Network, build
-from supernetic.nn.run import Noise
+from supernetic.nn.run import Regularisation
 from supernetic.space import Space
 
 
@@ -21,19 +21,19 @@ def test_networks_cost_what_their_blueprints_say(name: str, small: Callable[[str
     for arch in archs if name != "efficientnet" else [(0,), (6,)]:
         blueprint = space.blueprint(arch)
         network = build(blueprint, seed=0).eval()
-        x = torch.randn(2, blueprint.in_channels, blueprint.side, blueprint.side)
+        x = torch.randn(2, blueprint.in_channels, blueprint.resolution, blueprint.resolution)
         with FlopCounterMode(display=False) as counter:
             logits = network(x[:1])
         own = cost(blueprint)
         assert counter.get_total_flops() == 2 * own.macs
         assert sum(p.numel() for p in network.parameters()) == own.params
         assert logits.shape == (1, blueprint.classes)
-        shapes = [(layer.c_out, layer.side_out) for layer in blueprint if layer.kind != "linear"]
+        shapes = [(layer.c_out, layer.resolution_out) for layer in blueprint if layer.kind != "linear"]
         assert [(t.shape[1], t.shape[-1]) for layer, t in network.trace(x) if layer.kind != "linear"] == shapes
 
 
 def macro() -> Network:
-    space = catalog.space("macro:channels=8,side=16,head=32")
+    space = catalog.space("macro:channels=8,resolution=16,head=32")
     return build(space.blueprint((2, 1, 0, 1, 0, 1, 2, 0)), seed=3)
 
 
@@ -77,7 +77,7 @@ def test_noise_only_where_asked_for() -> None:
     network = macro().eval()
     x = torch.randn(8, 3, 16, 16)
     assert torch.equal(network(x), network(x))
-    assert not torch.equal(network(x, Noise(dropout=0.5)), network(x))
+    assert not torch.equal(network(x, Regularisation(dropout=0.5)), network(x))
 
 
 def test_channels_last_computes_the_same() -> None:
@@ -90,6 +90,6 @@ def test_channels_last_computes_the_same() -> None:
 
 
 def test_a_network_that_only_counts_is_refused() -> None:
-    space = catalog.space("scalenet-base:spatial=floor,side=30,width=0.25")
-    with pytest.raises(InputError, match="rounds sides up"):
+    space = catalog.space("scalenet-base:spatial=floor,resolution=30,width=0.25")
+    with pytest.raises(InputError, match="rounds up"):
         build(space.blueprint((0,) * len(space.choices)))

@@ -9,7 +9,7 @@ from supernetic.nn.norm import batch_statistics, norms_of, recalibrate
 
 
 def network() -> Network:
-    space = catalog.space("macro:channels=8,side=16,head=32")
+    space = catalog.space("macro:channels=8,resolution=16,head=32")
     return build(space.blueprint((2, 1, 0, 1, 0, 1, 2, 0)), seed=3)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from supernetic import catalog
 from supernetic.blueprint import Blueprint, Layer
 from supernetic.errors import InputError
-from supernetic.nn.run import Noise, Parts, Program, run
+from supernetic.nn.run import Parts, Program, Regularisation, run
 
 
 def conv(c_in: int, c_out: int, kernel: int = 1, stride: int = 1, groups: int = 1) -> Callable[[Tensor], Tensor]:
@@ -17,9 +17,9 @@ def conv(c_in: int, c_out: int, kernel: int = 1, stride: int = 1, groups: int = 
     return lambda x: F.conv2d(x, weight, stride=stride, padding=kernel // 2, groups=groups)
 
 
-def images(channels: int = 4, side: int = 6, n: int = 2) -> Tensor:
+def images(channels: int = 4, resolution: int = 6, n: int = 2) -> Tensor:
     torch.manual_seed(0)
-    return torch.randn(n, channels, side, side)
+    return torch.randn(n, channels, resolution, resolution)
 
 
 @pytest.mark.parametrize(
@@ -66,28 +66,28 @@ def test_inverted_bottleneck(shortcut: str, se: int) -> None:
     torch.testing.assert_close(run(layer, [x], parts), expected)
 
 
-@pytest.mark.parametrize("side", [6, 7])
-def test_projected_shortcut_pools_and_widens(side: int) -> None:
-    x = images(side=side)
+@pytest.mark.parametrize("resolution", [6, 7])
+def test_projected_shortcut_pools_and_widens(resolution: int) -> None:
+    x = images(resolution=resolution)
     parts = {"depthwise": conv(4, 4, 3, 2, groups=4), "project": conv(4, 5), "shortcut": conv(4, 5)}
-    layer = Layer("a", "mbconv", 4, 5, side, -(-side // 2), 3, 2, hidden=4, act="relu", shortcut="project")
+    layer = Layer("a", "mbconv", 4, 5, resolution, -(-resolution // 2), 3, 2, hidden=4, act="relu", shortcut="project")
     main = parts["project"](parts["depthwise"](x).clamp(min=0))
-    pooled = F.avg_pool2d(x, 2, padding=side % 2)  # the released code pads odd sides on both ends
+    pooled = F.avg_pool2d(x, 2, padding=resolution % 2)  # the released code pads odd sides on both ends
     torch.testing.assert_close(run(layer, [x], parts), main + parts["shortcut"](pooled))
 
 
-@pytest.mark.parametrize("side", [8, 9])
-def test_reduction_of_nasbench201(side: int) -> None:
-    x = images(side=side)
+@pytest.mark.parametrize("resolution", [8, 9])
+def test_reduction_of_nasbench201(resolution: int) -> None:
+    x = images(resolution=resolution)
     parts = {"conv1": conv(4, 8, 3, 2), "conv2": conv(8, 8, 3), "shortcut": conv(4, 8)}
-    layer = Layer("a", "reduce", 4, 8, side, -(-side // 2), 3, 2)
+    layer = Layer("a", "reduce", 4, 8, resolution, -(-resolution // 2), 3, 2)
     out = run(layer, [x], parts)
     main = parts["conv2"](parts["conv1"](x.clamp(min=0)).clamp(min=0))
-    torch.testing.assert_close(out, main + parts["shortcut"](F.avg_pool2d(x, 2, padding=side % 2)))
+    torch.testing.assert_close(out, main + parts["shortcut"](F.avg_pool2d(x, 2, padding=resolution % 2)))
 
 
 def test_pools() -> None:
-    x = images(side=5)
+    x = images(resolution=5)
     ones = torch.ones(1, 1, 5, 5)
     averaged = run(Layer("a", "avgpool", 1, 1, 5, 5, 3), [ones], {})
     assert torch.equal(averaged, ones)  # the padding is not counted
@@ -99,7 +99,7 @@ def test_pools() -> None:
 
 
 def test_skip_zero_and_pooling() -> None:
-    x = images(side=5)
+    x = images(resolution=5)
     assert run(Layer("a", "skip", 4, 4, 5, 5), [x], {}) is x
     assert torch.equal(run(Layer("a", "skip", 4, 4, 5, 3, stride=2), [x], {}), x[:, :, ::2, ::2])
     assert torch.equal(run(Layer("a", "zero", 4, 6, 5, 3, stride=2), [x], {}), torch.zeros(2, 6, 3, 3))
@@ -107,7 +107,7 @@ def test_skip_zero_and_pooling() -> None:
 
 
 def test_flatten_and_hidden_layers() -> None:
-    x = images(side=5)
+    x = images(resolution=5)
     flat = run(Layer("a", "flatten", 4, 100, 5, 1), [x], {})
     assert torch.equal(flat, x.reshape(2, 100, 1, 1))
     weight = torch.randn(7, 100)
@@ -119,7 +119,7 @@ def test_flatten_and_hidden_layers() -> None:
 def test_dropout_is_for_the_classifier_only() -> None:
     hidden = Layer("b", "linear", 100, 7, 1, 1, act="relu")
     layers = Layer("a", "flatten", 4, 100, 5, 1), hidden, Layer("c", "linear", 7, 3, 1, 1)
-    assert Noise(dropout=0.5).rates(Blueprint(layers)) == [0, 0, 0.5]
+    assert Regularisation(dropout=0.5).rates(Blueprint(layers)) == [0, 0, 0.5]
 
 
 def test_joins() -> None:
@@ -169,7 +169,9 @@ def test_drop_connect_leaves_out_whole_images() -> None:
 def test_drop_connect_grows_towards_the_end() -> None:
     space = catalog.space("attentive")
     blueprint = space.blueprint(space.named["attentive-a6"])
-    rates = dict(zip((x.name for x in blueprint), Noise(dropout=0.3, drop_connect=0.2).rates(blueprint), strict=True))
+    rates = dict(
+        zip((x.name for x in blueprint), Regularisation(dropout=0.3, drop_connect=0.2).rates(blueprint), strict=True)
+    )
     blocks = [x for x in blueprint if x.kind == "mbconv"]
     assert rates.pop("classifier") == 0.3
     for i, layer in enumerate(blocks):
@@ -190,6 +192,6 @@ def test_tensors_are_freed_when_nobody_reads_them_any_more() -> None:
 
 
 def test_sides_that_were_rounded_down_do_not_run() -> None:
-    space = catalog.space("efficientnet:spatial=floor,side=225")
+    space = catalog.space("efficientnet:spatial=floor,resolution=225")
     with pytest.raises(InputError, match=r"layer stem: .* 225 / 2 to 113, got 112; spatial='floor'"):
         Program(space.blueprint((0,)))

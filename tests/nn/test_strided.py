@@ -85,24 +85,24 @@ for text in sys.argv[3:]:
     for arch in dict.fromkeys(archs):
         blueprint = space.blueprint(arch)
         torch.manual_seed(0)
-        images = torch.randn(8, blueprint.in_channels, blueprint.side, blueprint.side)
+        images = torch.randn(8, blueprint.in_channels, blueprint.resolution, blueprint.resolution)
         network = build(blueprint, seed=0).to(memory_format=torch.channels_last)
         errors += [worst_error(network, images), worst_error(supernet, images, arch)]
     print(text, len(errors), max(errors), flush=True)
 """
 NARROW = {
-    "macro": [f"macro:channels={c},side=12,head=8" for c in range(1, 10)],
+    "macro": [f"macro:channels={c},resolution=12,head=8" for c in range(1, 10)],
     "cells": [
-        *(f"nasbench201:channels={c},cells=1,side=9" for c in (1, 3, 5, 7, 9)),
-        *(f"nasbench101:channels={c},cells=1,side=8" for c in (5, 7, 9)),
-        *(f"nasbench101-chain:channels={c},cells=1,side=9" for c in (1, 3, 6, 9)),
+        *(f"nasbench201:channels={c},cells=1,resolution=9" for c in (1, 3, 5, 7, 9)),
+        *(f"nasbench101:channels={c},cells=1,resolution=8" for c in (5, 7, 9)),
+        *(f"nasbench101-chain:channels={c},cells=1,resolution=9" for c in (1, 3, 6, 9)),
     ],
     "chains": [
-        "scarlet-s1:side=32,width=0.05,classes=10",
-        "scarlet-s2:side=32,width=0.05,classes=10",
+        "scarlet-s1:resolution=32,width=0.05,classes=10",
+        "scarlet-s2:resolution=32,width=0.05,classes=10",
         "attentive:resolutions=24+33,width=0.05,classes=10",
-        "scalenet:side=16,classes=10,width=0.05",
-        "scalenet-base:side=16,classes=10,width=0.05",
+        "scalenet:resolution=16,classes=10,width=0.05",
+        "scalenet-base:resolution=16,classes=10,width=0.05",
     ],
 }
 
@@ -177,7 +177,7 @@ def test_modules_of_others_get_the_layout_that_is_safe() -> None:
     assert layout_of(block(32, 2, groups=4)) == torch.contiguous_format
     assert layout_of(block(4, 1)) == torch.channels_last
     assert layout_of(block(16, 2)) == torch.channels_last
-    ours = build(catalog.space("macro:channels=4,side=8,head=8").blueprint((0,) * 8))
+    ours = build(catalog.space("macro:channels=4,resolution=8,head=8").blueprint((0,) * 8))
     assert layout_of(ours) == torch.channels_last  # its convolutions go round the fault
 
 
@@ -185,7 +185,7 @@ def test_modules_of_others_get_the_layout_that_is_safe() -> None:
 BASELINE = """
 import torch
 from torch import nn
-from supernetic.comparison.baselines import Wrapped
+from supernetic.networks.baselines import Wrapped
 from supernetic.datasets import load
 from supernetic.evaluators.standalone import training
 from supernetic.training.recipe import Recipe
@@ -194,7 +194,7 @@ for gray in (True, False):
     torch.manual_seed(0)
     layers = nn.Conv2d(1 if gray else 3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 8, 1, stride=2)
     model = Wrapped(nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10)))
-    data = load("embedded", limit=600, side=16, gray=gray)
+    data = load("embedded", limit=600, resolution=16, gray=gray)
     steps = [p.step for p in training(model, 16, data, Recipe(length="20 steps", batch_size=128), 0)]
     print(steps[-1], flush=True)
 """
@@ -214,14 +214,14 @@ def test_images_of_one_channel_have_the_strides_of_the_layout() -> None:
 
 
 def test_exported_graphs_keep_the_strided_convolution(tmp_path: Path) -> None:
-    network = build(catalog.space("macro:channels=4,side=8,head=8").blueprint((0,) * 8), seed=0).eval()
+    network = build(catalog.space("macro:channels=4,resolution=8,head=8").blueprint((0,) * 8), seed=0).eval()
     graph = torch.export.export(network, (torch.zeros(2, 3, 8, 8),)).graph
     assert not [node for node in graph.nodes if "slice" in str(node.target)]
     if not have_onnx():
         pytest.skip("needs the extra export")
     import onnx
 
-    write_onnx(network, tmp_path / "model.onnx", channels=3, side=8)
+    write_onnx(network, tmp_path / "model.onnx", channels=3, resolution=8)
     nodes = onnx.load(tmp_path / "model.onnx").graph.node
     strides = [list(a.ints) for node in nodes if node.op_type == "Conv" for a in node.attribute if a.name == "strides"]
     assert strides.count([2, 2]) == 3

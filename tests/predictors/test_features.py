@@ -12,7 +12,7 @@ from supernetic.space import Archs
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201
 
-SMALL = NASBench201(cells=1, channels=4, side=8)
+SMALL = NASBench201(cells=1, channels=4, resolution=8)
 
 
 def draw(space: object, n: int, seed: int = 0) -> Archs:

@@ -11,13 +11,13 @@ import pytest
 
 from supernetic import catalog
 from supernetic.blueprint import Blueprint
-from supernetic.costs.live import live
+from supernetic.costs.live_layers import live
 from supernetic.costs.macs import add_up
 from supernetic.predictors.graph import Networks, block_of, cut, look_of
 from supernetic.space import Arch
 from supernetic.spaces.nasbench201 import NASBench201
 
-SMALL = "nasbench201:cells=1,channels=4,side=8"
+SMALL = "nasbench201:cells=1,channels=4,resolution=8"
 SPACES = (SMALL, "nasbench101", "macro", "attentive", "scarlet-s1")
 
 

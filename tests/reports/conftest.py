@@ -35,7 +35,7 @@ Make = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def space() -> Space:
-    return catalog.space("macro:channels=8,side=16,head=160")
+    return catalog.space("macro:channels=8,resolution=16,head=160")
 
 
 @pytest.fixture
@@ -118,12 +118,12 @@ def _settings(space: Space, seed: int) -> dict[str, Any]:
         "recipe": {"title": "default", "lr": 0.2, "batch_size": 128},
         "space": {
             "name": space.name,
-            "text": "macro:channels=8,side=16,head=160",
-            "settings": {"channels": 8, "side": 16, "head": 160},
+            "text": "macro:channels=8,resolution=16,head=160",
+            "settings": {"channels": 8, "resolution": 16, "head": 160},
             "fingerprint": space.fingerprint,
         },
         "data": {
-            "name": "fashion-mnist", "source": NASTY, "licence": "MIT", "side": 16, "channels": 1,
+            "name": "fashion-mnist", "source": NASTY, "licence": "MIT", "resolution": 16, "channels": 1,
             "classes": classes, "images": {"train": 12_000}, "fingerprint": "0123456789abcdef",
         },
         "versions": {"supernetic": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},

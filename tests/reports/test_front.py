@@ -10,7 +10,7 @@ import pytest
 
 from supernetic.reports import front
 from supernetic.reports.drawing import Atlas, draw
-from supernetic.reports.read import read_run
+from supernetic.runs.records import read_run
 from supernetic.space import Space
 
 Make = Callable[..., Path]

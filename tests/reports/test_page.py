@@ -13,7 +13,7 @@ import pytest
 from supernetic.errors import RunError
 from supernetic.reports import write_report
 from supernetic.reports.page import page
-from supernetic.reports.read import read_run
+from supernetic.runs.records import read_run
 from supernetic.space import Space
 
 Make = Callable[..., Path]

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from supernetic.commands.report import report
 from supernetic.errors import RunError
-from supernetic.pipeline.report import report
 from supernetic.reports.scale import write_scale
 from supernetic.spaces.macro import Macro
 
@@ -13,7 +13,7 @@ from supernetic.spaces.macro import Macro
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """The files of a finished job, by hand."""
-    blueprint = Macro(channels=4, side=8, head=16).blueprint((1,) * 8)
+    blueprint = Macro(channels=4, resolution=8, head=16).blueprint((1,) * 8)
     for name, role, against, key, accuracy in (
         ("s0", "chosen", "", "k0", 80.0),
         ("s1", "chosen", "", "k1", 83.0),

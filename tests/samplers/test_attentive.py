@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from supernetic.catalog import space
-from supernetic.costs.table import Price, costs_of
+from supernetic.costs.table import LayerCost, costs_of
 from supernetic.errors import InputError, UnknownNameError
 from supernetic.samplers.attentive import DRAWS, Attentive, _counts, _proposal, _window
 from supernetic.samplers.step import Draw
@@ -85,9 +85,9 @@ def test_one_table_serves_all_bins_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("draws", ["proposal", "exact"])
-def test_budgets_of_latency(draws: str, slowness: Price) -> None:
+def test_budgets_of_latency(draws: str, slowness: LayerCost) -> None:
     """Appendix F: the best of k networks that are equally fast."""
-    made, price = space("attentive"), slowness
+    made, layer_cost = space("attentive"), slowness
     sampler = Attentive(k=4, draws=draws, metric="latency/ms", width=0.4, rows=ROWS)  # type: ignore[arg-type]
     spread = []
     for s in range(10):
@@ -97,9 +97,9 @@ def test_budgets_of_latency(draws: str, slowness: Price) -> None:
             seen.extend(archs)
             return [value(a) for a in archs]
 
-        step = sampler(made, Draw(np.random.default_rng([0, s]), s, score, price))
+        step = sampler(made, Draw(np.random.default_rng([0, s]), s, score, layer_cost))
         assert value(step.paths[0].arch) == max(map(value, candidates))
-        latency = costs_of(made, np.array(candidates), price)
+        latency = costs_of(made, np.array(candidates), layer_cost)
         assert len(set(np.rint(latency / 400).tolist())) == 1
         spread.append(latency[0])
     assert max(spread) - min(spread) > 800  # budgets differ from step to step

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from supernetic.catalog import space
-from supernetic.costs.table import Price, costs_of
+from supernetic.costs.table import LayerCost, costs_of
 from supernetic.errors import BudgetError, InputError, UnknownNameError
 from supernetic.samplers.budgeted import Budgeted
 from supernetic.samplers.hierarchical import Hierarchical
@@ -51,11 +51,11 @@ def test_any_sampler_can_be_kept_inside() -> None:
     assert all(c <= 700e6 for c in costs(found, "scalenet"))
 
 
-def test_windows_of_latency(slowness: Price) -> None:
-    made, price = Macro(), slowness
+def test_windows_of_latency(slowness: LayerCost) -> None:
+    made, layer_cost = Macro(), slowness
     for sampler in (Budgeted(("latency in 2ms..6ms", "macs<=100M")), Budgeted(("latency in 2ms..6ms",), of=Uniform())):
-        steps = [sampler(made, Draw(np.random.default_rng([0, s]), s, price=price)) for s in range(40)]
-        found = costs_of(made, np.array([p.arch for s in steps for p in s.paths]), price)
+        steps = [sampler(made, Draw(np.random.default_rng([0, s]), s, layer_cost=layer_cost)) for s in range(40)]
+        found = costs_of(made, np.array([p.arch for s in steps for p in s.paths]), layer_cost)
         assert ((found >= 2000) & (found <= 6000)).all()
         assert len(set(found.tolist())) > 5
     with pytest.raises(InputError, match="latency/ms has to be measured"):

@@ -7,7 +7,7 @@ from supernetic.catalog import SPACES, space
 from supernetic.errors import ArchError
 from supernetic.samplers.attentive import Attentive
 from supernetic.samplers.budgeted import Budgeted
-from supernetic.samplers.checks import flaws
+from supernetic.samplers.checks import contract_violations
 from supernetic.samplers.hierarchical import Hierarchical
 from supernetic.samplers.sandwich import Sandwich
 from supernetic.samplers.step import Draw, Path, Sampler, Step
@@ -34,11 +34,11 @@ NAMES = sorted(set(SPACES) - {"efficientnet", "nasbench101"} | {"nasbench101:ver
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("sampler", ANYWHERE, ids=lambda s: type(s).__name__)
 def test_every_sampler_on_every_space(sampler: Sampler, name: str) -> None:
-    assert list(flaws(sampler, space(name), steps=3)) == []
+    assert list(contract_violations(sampler, space(name), steps=3)) == []
 
 
 def test_hierarchical() -> None:
-    assert list(flaws(Hierarchical(), space("scalenet"))) == []
+    assert list(contract_violations(Hierarchical(), space("scalenet"))) == []
 
 
 class Loose:
@@ -65,13 +65,13 @@ class Empty:
 
 
 def test_what_is_found() -> None:
-    text = " ".join(flaws(Loose(), Macro(), steps=2))
+    text = " ".join(contract_violations(Loose(), Macro(), steps=2))
     for part in ("frozen dataclass", "differs when it is drawn twice", "before any path", "changes from step to step"):
         assert part in text
-    text = " ".join(flaws(Numpy(), Macro(), steps=1))
+    text = " ".join(contract_violations(Numpy(), Macro(), steps=1))
     for part in ("plain integers", "label or teacher, got 'nobody'", "mean or sum, got 'most'"):
         assert part in text
-    assert list(flaws(Empty(), Macro(), steps=1)) == ["a step has no path"]
+    assert list(contract_violations(Empty(), Macro(), steps=1)) == ["a step has no path"]
 
 
 def test_foreign_architectures_are_refused() -> None:
@@ -81,4 +81,4 @@ def test_foreign_architectures_are_refused() -> None:
             return Step((Path((9,) * 8),))
 
     with pytest.raises(ArchError):
-        list(flaws(Foreign(), Macro()))
+        list(contract_violations(Foreign(), Macro()))

@@ -3,7 +3,7 @@ import pytest
 
 from supernetic import catalog
 from supernetic.errors import UnknownNameError
-from supernetic.samplers.fixed import Fixed, place
+from supernetic.samplers.fixed import Fixed, choice_index
 from supernetic.samplers.step import Draw
 
 CELLS = catalog.space("nasbench201")
@@ -18,8 +18,8 @@ def test_all_paths_have_the_option_and_the_rest_stays_fair() -> None:
 
 
 def test_names_are_checked() -> None:
-    assert place(CELLS, "", "") == (0, 0)
+    assert choice_index(CELLS, "", "") == (0, 0)
     with pytest.raises(UnknownNameError, match="choice of nasbench201"):
-        place(CELLS, "edge", "none")
+        choice_index(CELLS, "edge", "none")
     with pytest.raises(UnknownNameError, match="did you mean 'skip_connect'"):
-        place(CELLS, "", "skip_conect")
+        choice_index(CELLS, "", "skip_conect")

@@ -14,7 +14,7 @@ from supernetic.samplers.uniform import Uniform
 from supernetic.space import Arch
 from supernetic.supernets.supernet import Supernet
 
-MACRO = catalog.space("macro:channels=4,side=8,head=16")
+MACRO = catalog.space("macro:channels=4,resolution=8,head=16")
 
 
 def test_the_weights_are_the_gradient_of_the_hinge() -> None:

@@ -10,7 +10,7 @@ def test_defaults() -> None:
     path = Path((0, 1))
     assert (path.target, path.regularise) == ("label", False)
     step = Step((path,))
-    assert (step.fresh_batch, step.reduction, step.even) == (False, "mean", False)
+    assert (step.fresh_batch, step.reduction, step.average_by_use) == (False, "mean", False)
     draw = Draw(np.random.default_rng(0))
     assert draw.score is no_score
     assert draw.score([(0,), (1,)]) == [0.0, 0.0]

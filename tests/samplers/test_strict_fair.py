@@ -23,7 +23,7 @@ def test_every_option_exactly_once(name: str) -> None:
         step = step_of(name, s)
         m = len(made.choices[0].options)
         assert len(step.paths) == m
-        assert not step.even
+        assert not step.average_by_use
         for i in range(len(made.choices)):
             assert sorted(p.arch[i] for p in step.paths) == list(range(m))
 
@@ -41,7 +41,7 @@ def test_unequal_counts_are_as_even_as_can_be(name: str) -> None:
     for s in range(5):
         step = step_of(name, s)
         assert len(step.paths) == made.radices.max()
-        assert step.even
+        assert step.average_by_use
         for i, c in enumerate(made.choices):
             uses = Counter(p.arch[i] for p in step.paths)
             if c.parent < 0:  # weighted by 1/uses, every option counts once
@@ -63,7 +63,7 @@ def test_edges_of_nasbench101_come_with_valid_cells() -> None:
     for s in range(20):
         step = step_of("nasbench101", s)
         assert len(step.paths) == 3
-        assert not step.even
+        assert not step.average_by_use
         for i in free:
             assert sorted(p.arch[i] for p in step.paths) == [0, 1, 2]
         for path in step.paths:

@@ -31,6 +31,6 @@ def test_depth_uniform() -> None:
     """With four block genes of twelve options, nearly all encodings are deep; choice by choice depths are alike."""
     name, gene, n = "scalenet-base", 1, 800
     plain = Counter(p.arch[gene] for p in draws(Uniform(), name, n))
-    even = Counter(p.arch[gene] for p in draws(Uniform(depth_uniform=True), name, n))
+    average_by_use = Counter(p.arch[gene] for p in draws(Uniform(depth_uniform=True), name, n))
     assert plain[3] > 0.85 * n
-    assert min(even.values()) > 0.19 * n
+    assert min(average_by_use.values()) > 0.19 * n

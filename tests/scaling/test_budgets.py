@@ -38,7 +38,7 @@ def test_the_papers_own_choice_and_the_released_tolerances() -> None:
 
 
 def test_small_images_have_a_small_unit() -> None:
-    made = budgets_for(ScaleNetBase(side=32, width=0.25, classes=10), 2)
+    made = budgets_for(ScaleNetBase(resolution=32, width=0.25, classes=10), 2)
     assert made.unit == 100e3
     assert made.base == 800e3
     assert "nearest multiple of 100K is 800K: budgets 800K, 1.6M, 3.2M" in str(made)

@@ -12,7 +12,7 @@ from supernetic.space import Arch
 from supernetic.spaces.scaled import Strategies
 from supernetic.spaces.scalenet import ScaleNet
 
-SPACE = ScaleNet(side=64, width=0.5, classes=10)
+SPACE = ScaleNet(resolution=64, width=0.5, classes=10)
 TOP = (3, 3, 3, 1)  # a strategy of stage 3
 
 

@@ -34,7 +34,7 @@ def test_both_ways_of_costing_agree() -> None:
     space = Macro() * Strategies(((1.0,), (1.3, 1.4)), ((32,), (36, 40)))
     archs = space.sample(np.random.default_rng(0), 5)
     assert macs_of(space, archs).tolist() == [cost(space.blueprint(tuple(a))).macs for a in archs.tolist()]
-    small = ScaleNet(side=32, width=0.25, classes=10)
+    small = ScaleNet(resolution=32, width=0.25, classes=10)
     archs = small.sample(np.random.default_rng(0), 20)
     by_hand = [cost(small.blueprint(tuple(a))).macs for a in archs.tolist()]
     assert macs_of(small, archs).tolist() == by_hand

@@ -26,9 +26,9 @@ def test_comes_near_table_2(made: Lists) -> None:
     for ours, papers in zip(made.strategies.factors[1:], FACTORS[1:], strict=True):
         assert ours[0] == pytest.approx(papers[0], abs=0.08)
         assert ours[-1] == pytest.approx(papers[-1], abs=0.08)
-    for sides, published in zip(made.strategies.pixels, PIXELS, strict=True):
-        assert len(sides) == len(published)
-        assert np.abs(np.array(sides) - published).max() <= 4
+    for slice_sides, published in zip(made.strategies.pixels, PIXELS, strict=True):
+        assert len(slice_sides) == len(published)
+        assert np.abs(np.array(slice_sides) - published).max() <= 4
     assert np.abs(made.off).max() < 0.08
     assert "1.04..1.12   224..256 px" in str(made)
 

@@ -17,7 +17,7 @@ SCALINGS = (
 )
 
 
-@pytest.mark.parametrize("name", ["scalenet-base:side=32", "scarlet-s1", "macro", "attentive:resolutions=64"])
+@pytest.mark.parametrize("name", ["scalenet-base:resolution=32", "scarlet-s1", "macro", "attentive:resolutions=64"])
 def test_equals_the_cost_of_the_scaled_blueprint(name: str) -> None:
     space = catalog.space(name)
     networks = blueprints_of(space, space.sample(np.random.default_rng(0), 4))

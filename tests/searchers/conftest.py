@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from supernetic.benchmarks import macro, nasbench201
-from supernetic.evaluators import CostEvaluator, TableEvaluator, Together
+from supernetic.evaluators import CombinedEvaluator, CostEvaluator, TableEvaluator
 from supernetic.objective import Constraint, Objective
-from supernetic.searchers import Searcher, Task, Trial, drive
+from supernetic.searchers import Searcher, SearchProblem, Trial, run_search
 
 Search = Callable[..., list[Trial]]
 SCORES = {"nasbench201": "c10_valid_200", "macro": "mean_acc"}
@@ -29,8 +29,10 @@ def run_on() -> Search:
         where: tuple[Constraint, ...] = (),
     ) -> list[Trial]:
         table = {"nasbench201": nasbench201, "macro": macro}[name].load()
-        evaluate = Together((CostEvaluator(table.space), TableEvaluator(table, (SCORES[name],))))
+        evaluate = CombinedEvaluator((CostEvaluator(table.space), TableEvaluator(table, (SCORES[name],))))
         goals = (Objective(f"table/{SCORES[name]}", True), Objective("cost/macs", False))
-        return drive(searcher, Task(table.space, goals[: 1 + macs], where), evaluate, seed=seed, budget=budget)
+        return run_search(
+            searcher, SearchProblem(table.space, goals[: 1 + macs], where), evaluate, seed=seed, budget=budget
+        )
 
     return search

@@ -6,7 +6,7 @@ import numpy as np
 
 from supernetic.costs import costs_of
 from supernetic.objective import Constraint, Objective
-from supernetic.searchers import Task, Trial
+from supernetic.searchers import SearchProblem, Trial
 from supernetic.searchers.binned import BinnedEvolution, smallest
 from supernetic.spaces.attentive import Attentive
 from supernetic.spaces.nasbench201 import NASBench201
@@ -23,9 +23,9 @@ def test_the_first_is_the_smallest(run_on: Callable[..., list[Trial]]) -> None:
 
 def test_smallest_is_exact_where_every_gene_has_a_smallest_option() -> None:
     space = Attentive()
-    task = Task(space, (Objective("cost/macs", False),))
+    task = SearchProblem(space, (Objective("cost/macs", False),))
     assert smallest(task, np.random.default_rng(0)) == (0,) * len(space.choices)
-    above = Task(space, task.objectives, (Constraint("cost/macs", low=300e6),))
+    above = SearchProblem(space, task.objectives, (Constraint("cost/macs", low=300e6),))
     macs = costs_of(space, np.array([smallest(above, np.random.default_rng(0))], dtype=np.int8))[0]
     assert 300e6 <= macs < 301e6
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from supernetic.objective import Constraint, Objective
-from supernetic.searchers import Task, Trial
+from supernetic.searchers import SearchProblem, Trial
 from supernetic.searchers.evolution import RegularisedEvolution, SPOSEvolution
 from supernetic.space import Arch
 from supernetic.spaces.nasbench201 import NASBench201
@@ -27,7 +27,7 @@ def test_regularised_evolution_reaches_the_best_cell(run_on: Callable[..., list[
 def test_the_oldest_dies_and_the_best_of_a_sample_has_the_child() -> None:
     """With as many compared as are alive, every child is one gene away from the best of the last ten, known or not."""
     space = NASBench201()
-    task = Task(space, (Objective("toy/sum", True),))
+    task = SearchProblem(space, (Objective("toy/sum", True),))
     asking = RegularisedEvolution(population=10, sample=10).search(task, np.random.default_rng(0))
 
     def answer(batch: list[Arch]) -> list[Trial]:

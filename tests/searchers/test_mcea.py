@@ -13,10 +13,10 @@ from supernetic.catalog import space
 from supernetic.costs import cost
 from supernetic.errors import InputError
 from supernetic.objective import Metrics, Objective
-from supernetic.run import TRIALS, open_run
+from supernetic.runs.directory import TRIALS, open_run
 from supernetic.scaling.budgets import Budgets
 from supernetic.scaling.family import Family, State
-from supernetic.searchers import Task, Trial, drive
+from supernetic.searchers import SearchProblem, Trial, run_search
 from supernetic.searchers.mcea import MCEA, STILL, chain_of, two_points
 from supernetic.searchers.variation import limits
 from supernetic.space import Arch
@@ -55,7 +55,7 @@ class Landscape:
         return -float(wrong + sum(abs(a - b) for a, b in zip(arch[1:GENES], best[1:GENES], strict=True)))
 
 
-TASK = Task(SPACE, (Objective("toy/score", True),))
+TASK = SearchProblem(SPACE, (Objective("toy/score", True),))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def land() -> Landscape:
 
 @pytest.fixture(scope="module")
 def trials(land: Landscape) -> list[Trial]:
-    return drive(SEARCH, TASK, land, seed=1)
+    return run_search(SEARCH, TASK, land, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def states(trials: list[Trial]) -> list[State]:
 
 def test_ends_once_it_has_stood_still_for_some_rounds(land: Landscape) -> None:
     search = replace(SEARCH, rounds=30)
-    states = chain_of(search, TASK, drive(search, TASK, land, seed=1), seed=1)
+    states = chain_of(search, TASK, run_search(search, TASK, land, seed=1), seed=1)
     assert len(states) <= 30
     same = [a.same_as(b) for a, b in pairwise(states)]
     assert same[-STILL:] == [True] * STILL
@@ -107,20 +107,20 @@ def test_everything_evaluated_is_near_its_budget(trials: list[Trial]) -> None:
 
 def test_weights_of_the_stages(land: Landscape) -> None:
     heavy = MCEA(BUDGETS, bases=1, rounds=1, population=4, generations=1, ratio=3.0)
-    first = chain_of(heavy, TASK, drive(heavy, TASK, land, seed=0))[0]
+    first = chain_of(heavy, TASK, run_search(heavy, TASK, land, seed=0))[0]
     assert first.score == pytest.approx((3 * first.scores[0] + first.scores[1]) / 4)
 
 
 def test_minimising_is_the_same(land: Landscape, states: list[State]) -> None:
-    task = Task(SPACE, (Objective("toy/loss", False),))
-    other = chain_of(SEARCH, task, drive(SEARCH, task, land, seed=1), seed=1)
+    task = SearchProblem(SPACE, (Objective("toy/loss", False),))
+    other = chain_of(SEARCH, task, run_search(SEARCH, task, land, seed=1), seed=1)
     assert [s.base for s in other] == [s.base for s in states]
     assert [s.score for s in other] == [-s.score for s in states]
 
 
 def test_resumes_to_the_byte(tmp_path: Path, trials: list[Trial]) -> None:
     with open_run(tmp_path / "whole", {}) as run:
-        drive(SEARCH, TASK, Landscape(), run, seed=1, chunk=5)
+        run_search(SEARCH, TASK, Landscape(), run, seed=1, chunk=5)
     whole = (tmp_path / "whole" / TRIALS).read_bytes()
     cut = whole[: len(whole) * 2 // 5]  # in the middle of a line
     with open_run(tmp_path / "part", {}) as run:
@@ -128,7 +128,7 @@ def test_resumes_to_the_byte(tmp_path: Path, trials: list[Trial]) -> None:
     (tmp_path / "part" / TRIALS).write_bytes(cut)
     again = Landscape()
     with open_run(tmp_path / "part", {}) as run:
-        assert drive(SEARCH, TASK, again, run, seed=1, chunk=5) == trials
+        assert run_search(SEARCH, TASK, again, run, seed=1, chunk=5) == trials
     assert (tmp_path / "part" / TRIALS).read_bytes() == whole
     assert again.asked == len(trials) - cut.count(b"\n")
 
@@ -155,9 +155,9 @@ def test_two_points() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="MCEA needs a base space times a scaling space, macro is none"):
-        drive(SEARCH, Task(Macro(), TASK.objectives), Landscape())
+        run_search(SEARCH, SearchProblem(Macro(), TASK.objectives), Landscape())
     with pytest.raises(InputError, match="MCEA needs one objective, got max toy/score, min toy/loss"):
-        drive(SEARCH, Task(SPACE, (*TASK.objectives, Objective("toy/loss", False))), Landscape())
+        run_search(SEARCH, SearchProblem(SPACE, (*TASK.objectives, Objective("toy/loss", False))), Landscape())
     with pytest.raises(InputError, match="population must be at least 2, got 1"):
         MCEA(BUDGETS, population=1)
     with pytest.raises(InputError, match="ratio must be a positive number, got 0"):

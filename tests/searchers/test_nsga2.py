@@ -9,7 +9,7 @@ import pytest
 
 from supernetic import catalog, pareto
 from supernetic.objective import Constraint, Metrics, Objective
-from supernetic.searchers import Task, Trial, drive
+from supernetic.searchers import SearchProblem, Trial, run_search
 from supernetic.searchers.grid import GridSearch
 from supernetic.searchers.nsga2 import NSGA2, Credit, frequency
 from supernetic.searchers.random import RandomSearch
@@ -55,8 +55,8 @@ def test_the_front_of_nasbench201(run_on: Callable[..., list[Trial]]) -> None:
 
 def test_a_run_of_the_paper_counts_8400_and_the_two_first_populations() -> None:
     toy = Toy(("toy/a", "toy/b", "toy/c"), lambda a: (sum(a), sum(a[::2]), a[0]))
-    task = Task(catalog.space("scarlet-s1"), tuple(Objective(name, name != "toy/b") for name in toy.metrics))
-    trials = drive(PAPER, task, toy, seed=0, budget=20_000)
+    task = SearchProblem(catalog.space("scarlet-s1"), tuple(Objective(name, name != "toy/b") for name in toy.metrics))
+    trials = run_search(PAPER, task, toy, seed=0, budget=20_000)
     assert len(trials) == 8400 + 2 * 70
     assert len({t.arch for t in trials}) == len(trials)
 
@@ -95,15 +95,15 @@ def test_weights_move_the_search(weights: tuple[float, ...], x: float, y: float)
         return place, (1 - place) ** 8
 
     toy = Toy(("toy/x", "toy/y"), curve)
-    task = Task(Macro(), tuple(Objective(name, False) for name in toy.metrics))
-    late = drive(NSGA2(weights=weights), task, toy, seed=0, budget=1000)[500:]
+    task = SearchProblem(Macro(), tuple(Objective(name, False) for name in toy.metrics))
+    late = run_search(NSGA2(weights=weights), task, toy, seed=0, budget=1000)[500:]
     medians = [np.median([t.metrics[name] for t in late]) for name in toy.metrics]
     assert medians == pytest.approx([x, y], abs=0.05)
 
 
 def test_credit_is_the_standardised_mean_of_an_options_networks() -> None:
     space = Macro()
-    task = Task(space, (Objective("toy/x", True), Objective("cost/macs", False)))
+    task = SearchProblem(space, (Objective("toy/x", True), Objective("cost/macs", False)))
     rng = np.random.default_rng(0)
     trials = [
         Trial(tuple(a), {"toy/x": float(x), "cost/macs": float(m)})
@@ -124,7 +124,7 @@ def test_credit_is_the_standardised_mean_of_an_options_networks() -> None:
 @pytest.mark.parametrize(("kinds", "favourite"), [((0, 1, 0), 2), ((0, 0, 1), 1)])
 def test_reinforced_and_prior_mutations_prefer_their_options(kinds: tuple[float, float, float], favourite: int) -> None:
     space = Macro()
-    task = Task(space, (Objective("toy/x", True), Objective("cost/macs", False)))
+    task = SearchProblem(space, (Objective("toy/x", True), Objective("cost/macs", False)))
     archs = np.zeros((3000, 8), dtype=np.int8)
     credits, frequencies = np.ones((2, 8, 3)), np.full((8, 3), 0.1)
     credits[:, :, 2] = 9
@@ -137,13 +137,13 @@ def test_reinforced_and_prior_mutations_prefer_their_options(kinds: tuple[float,
 
 
 def test_steering_shares() -> None:
-    three = Task(Macro(), (*GOALS, Objective("cost/params", True)))
+    three = SearchProblem(Macro(), (*GOALS, Objective("cost/params", True)))
     assert NSGA2()._steering(three) == pytest.approx([0.7, 0.15, 0.15])
-    assert NSGA2()._steering(Task(Macro(), GOALS[:1])) == pytest.approx([1])
-    assert NSGA2()._steering(Task(Macro(), GOALS[1:])) == pytest.approx([1])
+    assert NSGA2()._steering(SearchProblem(Macro(), GOALS[:1])) == pytest.approx([1])
+    assert NSGA2()._steering(SearchProblem(Macro(), GOALS[1:])) == pytest.approx([1])
 
 
 def test_frequency() -> None:
-    task = Task(Macro(), GOALS)
+    task = SearchProblem(Macro(), GOALS)
     archs = np.array([[0] * 8, [0] * 8, [2] * 8, [1] * 8], dtype=np.int8)
     assert frequency(task, archs)[3].tolist() == [0.5, 0.25, 0.25]

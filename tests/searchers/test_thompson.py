@@ -10,7 +10,7 @@ from supernetic.catalog import space as space_of
 from supernetic.errors import InputError
 from supernetic.evaluators import CostEvaluator
 from supernetic.objective import Constraint, Objective
-from supernetic.searchers import Task, Trial, drive
+from supernetic.searchers import SearchProblem, Trial, run_search
 from supernetic.searchers.random import RandomSearch
 from supernetic.searchers.thompson import Thompson
 from supernetic.spaces.macro import Macro
@@ -28,7 +28,7 @@ def test_evaluations_to_one_of_the_ten_best(run_on: Callable[..., list[Trial]]) 
 
 
 def test_it_begins_at_random_and_then_asks_in_batches() -> None:
-    task = Task(Macro(), (Objective("cost/macs", False),))
+    task = SearchProblem(Macro(), (Objective("cost/macs", False),))
     asking = Thompson(initial=4, batch=3).search(task, np.random.default_rng(0))
     batch = next(asking)
     sizes = []
@@ -41,8 +41,8 @@ def test_it_begins_at_random_and_then_asks_in_batches() -> None:
 def test_costs_are_known() -> None:
     """With no objective but a cost, every round finds the cheapest candidates, and soon the cheapest network."""
     space = Macro()
-    task = Task(space, (Objective("cost/macs", False),))
-    trials = drive(Thompson(), task, CostEvaluator(space), seed=0, budget=30)
+    task = SearchProblem(space, (Objective("cost/macs", False),))
+    trials = run_search(Thompson(), task, CostEvaluator(space), seed=0, budget=30)
     assert max(t.metrics["cost/macs"] for t in trials[10:15]) < min(t.metrics["cost/macs"] for t in trials[:10])
     assert (0,) * 8 in {t.arch for t in trials}
 
@@ -60,16 +60,16 @@ def test_the_front_of_two_objectives(run_on: Callable[..., list[Trial]]) -> None
 
 def test_a_space_that_is_used_up_ends_the_search() -> None:
     space = space_of("efficientnet")
-    task = Task(space, (Objective("cost/macs", True),))
-    trials = drive(Thompson(initial=3, batch=2), task, CostEvaluator(space), budget=50)
+    task = SearchProblem(space, (Objective("cost/macs", True),))
+    trials = run_search(Thompson(initial=3, batch=2), task, CostEvaluator(space), budget=50)
     assert len(trials) == space.size
 
 
 def test_large_spaces_are_sampled() -> None:
     space = space_of("scarlet-s1")
-    task = Task(space, (Objective("cost/params", True),), (Constraint("cost/macs", high=4e8),))
+    task = SearchProblem(space, (Objective("cost/params", True),), (Constraint("cost/macs", high=4e8),))
     settings = Thompson(initial=5, batch=3, candidates=60)
-    trials = drive(settings, task, CostEvaluator(space), seed=1, budget=20)
+    trials = run_search(settings, task, CostEvaluator(space), seed=1, budget=20)
     assert len(trials) == 20
     assert all(t.metrics["cost/macs"] <= 4e8 for t in trials)
     assert max(t.metrics["cost/params"] for t in trials[5:]) > max(t.metrics["cost/params"] for t in trials[:5])

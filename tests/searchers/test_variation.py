@@ -79,9 +79,9 @@ def test_a_woken_gene_is_drawn_not_left_at_its_first_option() -> None:
     shallow = np.tile(np.array([[0, 1, 0, 0, 0, 1, 0]], dtype=np.int8), (2000, 1))
     deep = shallow.copy()
     deep[:, 0] = 2
-    woken = settle(SPACE, RNG(0), deep, limits(SPACE, shallow) == 1)
-    valid(woken)
-    assert np.bincount(woken[:, 3], minlength=4) == pytest.approx([500] * 4, abs=100)
+    activated = settle(SPACE, RNG(0), deep, limits(SPACE, shallow) == 1)
+    valid(activated)
+    assert np.bincount(activated[:, 3], minlength=4) == pytest.approx([500] * 4, abs=100)
 
 
 def test_a_gene_that_falls_asleep_is_zero() -> None:

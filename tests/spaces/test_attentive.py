@@ -54,4 +54,4 @@ def test_reduced() -> None:
     space = Attentive(resolutions=(24, 32), width=0.5, classes=10, in_channels=1)
     assert space.named == {}
     layers = space.blueprint((1,) + (0,) * 30).layers
-    assert (layers[0].side, layers[0].c_in, layers[-1].c_out) == (32, 1, 10)
+    assert (layers[0].resolution, layers[0].c_in, layers[-1].c_out) == (32, 1, 10)

@@ -135,7 +135,7 @@ def test_the_network() -> None:
     # The skipped block leaves 8 channels, but the hidden width is that of 12.
     assert [x.hidden for x in layers][2:4] == [30, 30]
     assert [x.shortcut for x in layers][2:6] == ["", "identity", "", "identity"]
-    assert [x.side_out for x in layers] == [24, 24, 24, 24, 12, 12, 12, 1, 1]
+    assert [x.resolution_out for x in layers] == [24, 24, 24, 24, 12, 12, 12, 1, 1]
     assert layers[5].se == 96 // 4
     assert {x.act for x in layers if x.kind in ("conv", "mbconv")} == {"relu"}
 

@@ -42,12 +42,12 @@ def test_s_series_as_published(model: str) -> None:
 
 def test_sides_of_the_s_series() -> None:
     space = EfficientNet()
-    assert [space.blueprint((i,)).side for i in (0, *range(6, 11))] == [224, 256, 304, 354, 458, 533]
+    assert [space.blueprint((i,)).resolution for i in (0, *range(6, 11))] == [224, 256, 304, 354, 458, 533]
 
 
 def test_other_inputs() -> None:
-    blueprint = EfficientNet(side=112, classes=10, in_channels=1).blueprint((1,))
-    assert (blueprint.side, blueprint.classes, blueprint.in_channels) == (120, 10, 1)
+    blueprint = EfficientNet(resolution=112, classes=10, in_channels=1).blueprint((1,))
+    assert (blueprint.resolution, blueprint.classes, blueprint.in_channels) == (120, 10, 1)
 
 
 def test_table_equals_blueprints() -> None:

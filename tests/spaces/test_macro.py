@@ -35,7 +35,7 @@ def test_strided_identity_is_a_convolution() -> None:
 
 
 def test_reduced() -> None:
-    small = Macro(channels=8, side=16, in_channels=1)
+    small = Macro(channels=8, resolution=16, in_channels=1)
     archs = small.sample(np.random.default_rng(0), 10)
     assert (costs_of(small, archs) < costs_of(Macro(), archs)).all()
     assert small.blueprint((2,) * 8).layers[0].c_in == 1

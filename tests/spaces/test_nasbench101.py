@@ -187,7 +187,7 @@ def check_wiring(blueprint: Blueprint) -> None:
         if sources == (-1,):
             continue
         read = [blueprint.layers[s] for s in sources]
-        assert all(s.side_out == layer.side for s in read)
+        assert all(s.resolution_out == layer.resolution for s in read)
         widths = [s.c_out for s in read]
         if layer.kind == "join" and layer.join == "concat":
             assert sum(widths) == layer.c_out
@@ -235,13 +235,13 @@ def test_a_channel_too_many_is_cut() -> None:
 
 
 def test_skeleton() -> None:
-    blueprint = NASBench101(channels=16, cells=2, stacks=2, side=15, classes=7, in_channels=1).blueprint(
+    blueprint = NASBench101(channels=16, cells=2, stacks=2, resolution=15, classes=7, in_channels=1).blueprint(
         SPACE.parse("small-data-5")
     )
     check_wiring(blueprint)
-    assert (blueprint.side, blueprint.in_channels, blueprint.classes) == (15, 1, 7)
+    assert (blueprint.resolution, blueprint.in_channels, blueprint.classes) == (15, 1, 7)
     (pool,) = [layer for layer in blueprint if layer.kind == "maxpool"]
-    assert (pool.c_in, pool.side, pool.side_out, pool.kernel, pool.stride) == (16, 15, 8, 2, 2)
+    assert (pool.c_in, pool.resolution, pool.resolution_out, pool.kernel, pool.stride) == (16, 15, 8, 2, 2)
     assert {layer.name.partition(".")[0] for layer in blueprint if layer.stage} == {"cell0", "cell1", "cell2", "cell3"}
     with pytest.raises(ArchError):
         SPACE.blueprint((0,) * 26)
@@ -252,7 +252,7 @@ def test_skeleton() -> None:
 ALL_CHAINS = np.array(list(product(range(3), repeat=5)), dtype=np.int8)
 
 
-@pytest.mark.parametrize("settings", [{}, {"channels": 12, "cells": 2, "side": 20, "classes": 3}])
+@pytest.mark.parametrize("settings", [{}, {"channels": 12, "cells": 2, "resolution": 20, "classes": 3}])
 def test_chains_cost_what_their_cells_cost(settings: dict[str, Any]) -> None:
     chain, whole = NASBench101Chain(**settings), NASBench101(**settings)
     for metric in ("macs", "params", "peak"):

@@ -23,19 +23,19 @@ def draw(space: Space, n: int) -> list[Arch]:
 
 
 def test_any_space_of_chains_can_be_multiplied() -> None:
-    base = ScarletS1(side=64)
+    base = ScarletS1(resolution=64)
     space = base * Strategies(((1.0,), (1.5, 2.0)), ((64,), (80, 96)), rule="efficientnet")
     assert space.size == base.size * (1 + 8)
     for arch in draw(space, 50):
         assert space.parse(space.format(arch)) == arch
-        assert space.blueprint(arch).side in (64, 80, 96)
+        assert space.blueprint(arch).resolution in (64, 80, 96)
         assert space.canonical(space.canonical(arch)) == space.canonical(arch)
     arch = (1, 1, 0, 1, *(0,) * 19)
     wanted = Scaling(2.0, 1.5, 96, "efficientnet")
     assert space.blueprint(arch) == scale(base.blueprint(arch[4:]), wanted)
 
 
-@pytest.mark.parametrize("base", ["macro:channels=4", "scarlet-s1:side=32,width=0.25", "deep-narrow"])
+@pytest.mark.parametrize("base", ["macro:channels=4", "scarlet-s1:resolution=32,width=0.25", "deep-narrow"])
 @pytest.mark.parametrize("rule", ["scalenet", "efficientnet", "repeat"])
 def test_a_supernet_has_room_for_every_network(base: str, rule: str) -> None:
     space = catalog.space(base) * Strategies(LISTS.factors, LISTS.pixels, rule)
@@ -70,7 +70,7 @@ def test_a_supernet_turns_images_to_the_side_of_each_network() -> None:
     assert supernet.resolutions == {32, 34, 36, 40, 44}
     for arch in draw(space, 10):
         _, stem = next(iter(supernet.trace(torch.zeros(2, 3, 32, 32), arch)))
-        assert stem.shape[-1] == space.blueprint(arch).side
+        assert stem.shape[-1] == space.blueprint(arch).resolution
 
 
 def test_a_base_that_is_no_automaton() -> None:

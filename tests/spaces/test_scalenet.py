@@ -71,8 +71,8 @@ def test_equal_strategies_share_their_states(table: CostTable) -> None:
 @pytest.mark.parametrize(
     "space",
     [
-        ScaleNet(rule="efficientnet", side=64, classes=10),
-        ScaleNet(rule="repeat", released=True, side=32),
+        ScaleNet(rule="efficientnet", resolution=64, classes=10),
+        ScaleNet(rule="repeat", released=True, resolution=32),
         ScaleNet(spatial="floor", width=0.5),
     ],
     ids=lambda s: f"{s.rule}-{s.spatial}",
@@ -83,7 +83,7 @@ def test_the_automaton_scales_as_scale_does(space: ScaleNet) -> None:
 
 
 def test_base_table_equals_blueprints() -> None:
-    space = ScaleNetBase(width=0.7, side=100, spatial="floor")
+    space = ScaleNetBase(width=0.7, resolution=100, spatial="floor")
     archs = draw(space, 1000, depth_uniform=True)
     walked = [cost(space.blueprint(a)).macs for a in archs]
     assert costs_of(space, np.array(archs, dtype=np.int8)).tolist() == walked
@@ -128,7 +128,7 @@ def test_notation() -> None:
     assert full.format((1, 1, 0, 0, *arch)) == text
     for a in draw(full, 200, depth_uniform=True):
         assert full.parse(full.format(a)) == a
-    half = ScaleNet(side=112)
+    half = ScaleNet(resolution=112)
     assert half.format((1, 1, 0, 2, *arch)).startswith("d=1.08 w=1.04 r=128px : ")
 
 

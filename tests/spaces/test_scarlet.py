@@ -31,7 +31,7 @@ def test_kernels_of_scarlet_a() -> None:
 def test_a_skip_passes_its_channels_on_and_sub_samples() -> None:
     space = ScarletS1()
     layers = [x for x in space.blueprint((6, *(0,) * 18)) if x.stage]
-    assert (layers[0].kind, layers[0].c_in, layers[0].c_out, layers[0].side, layers[0].side_out) == (
+    assert (layers[0].kind, layers[0].c_in, layers[0].c_out, layers[0].resolution, layers[0].resolution_out) == (
         "skip",
         16,
         16,
@@ -48,11 +48,11 @@ def test_shape_of_the_backbone() -> None:
     layers = [x for x in ScarletS1().blueprint((0,) * 19) if x.stage]
     assert [x.c_out for x in layers] == list(WIDTHS)
     assert [x.stride for x in layers].count(2) == 4
-    assert layers[-1].side_out == 7
+    assert layers[-1].resolution_out == 7
     assert [x.stage for x in layers] == [1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 6]
 
 
 def test_widths_scale() -> None:
-    layers = ScarletS1(width=0.25, side=32, classes=10).blueprint((0,) * 19).layers
+    layers = ScarletS1(width=0.25, resolution=32, classes=10).blueprint((0,) * 19).layers
     assert all(x.c_out % 8 == 0 for x in layers[:-1])
     assert layers[-1].c_out == 10

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from supernetic import catalog
 from supernetic.nn.network import Network
-from supernetic.nn.run import QUIET, Noise
+from supernetic.nn.run import NO_REGULARISATION, Regularisation
 from supernetic.space import Arch, Space
 from supernetic.supernets.supernet import Supernet
 from supernetic.testing import ContractError, check_supernet
@@ -29,31 +29,37 @@ def test_with_stabilisers_too(name: str, kind: str, small: Callable[[str], Space
     check_supernet(Supernet(stabilised, seed=0), n=2)
 
 
-SPACE = catalog.space("macro:channels=4,side=8,head=16")
+SPACE = catalog.space("macro:channels=4,resolution=8,head=16")
 
 
 class Forgetful(Supernet):
     """Runs another path than asked for."""
 
-    def forward(self, x: Tensor, arch: Arch, noise: Noise = QUIET, side: str = "left") -> Tensor:
-        return super().forward(x, (arch[0], 1, *arch[2:]), noise, side)
+    def forward(
+        self, x: Tensor, arch: Arch, regularisation: Regularisation = NO_REGULARISATION, slice_side: str = "left"
+    ) -> Tensor:
+        return super().forward(x, (arch[0], 1, *arch[2:]), regularisation, slice_side)
 
 
 class Impure(Supernet):
     """Evaluation moves a statistic that is not used."""
 
-    def forward(self, x: Tensor, arch: Arch, noise: Noise = QUIET, side: str = "left") -> Tensor:
+    def forward(
+        self, x: Tensor, arch: Arch, regularisation: Regularisation = NO_REGULARISATION, slice_side: str = "left"
+    ) -> Tensor:
         with torch.no_grad():
             self.get_buffer("stem.CONV_K3.C4.conv.norm.num_batches_tracked").add_(1)
-        return super().forward(x, arch, noise, side)
+        return super().forward(x, arch, regularisation, slice_side)
 
 
 class Leaky(Supernet):
     """Gives gradients to weights beside the path."""
 
-    def forward(self, x: Tensor, arch: Arch, noise: Noise = QUIET, side: str = "left") -> Tensor:
+    def forward(
+        self, x: Tensor, arch: Arch, regularisation: Regularisation = NO_REGULARISATION, slice_side: str = "left"
+    ) -> Tensor:
         beside = torch.stack([p.sum() for p in self.parameters()]).sum()
-        return super().forward(x, arch, noise, side) + (beside - beside.detach())
+        return super().forward(x, arch, regularisation, slice_side) + (beside - beside.detach())
 
 
 class Costly(Supernet):

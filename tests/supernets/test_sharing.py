@@ -65,7 +65,7 @@ def test_every_layer_of_a_cell_space_fits(small: Callable[[str], Space]) -> None
 
 
 def test_copies_share_with_the_blocks_whose_place_they_take() -> None:
-    space = catalog.space("scalenet:released=true,width=0.25,side=32")
+    space = catalog.space("scalenet:released=true,width=0.25,resolution=32")
     stages = Counter(path.split(".")[0] for path in shared_parts(space) if path.endswith("MB6_K3_SE.project"))
     assert stages == {"stage2": 7, "stage3": 7, "stage4": 7, "stage5": 7, "stage6": 7, "stage7": 2}  # ceil(4 * 1.64)
 
@@ -85,8 +85,8 @@ def test_two_sides_use_every_channel_equally_often() -> None:
     narrow, wide = 5, 9
     full = Part("conv", 3, wide + narrow, 1, 1)
     used: Counter[int] = Counter()
-    for width, side in product(range(narrow, wide + 1), ("left", "right")):
-        view = view_of(full._replace(c_out=width), full, side)
+    for width, slice_side in product(range(narrow, wide + 1), ("left", "right")):
+        view = view_of(full._replace(c_out=width), full, slice_side)
         used.update(range(full.c_out)[view.out])
     assert used == dict.fromkeys(range(wide + narrow), wide - narrow + 1)
 

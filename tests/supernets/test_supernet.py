@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from supernetic import catalog
 from supernetic.errors import UnknownNameError
 from supernetic.nn.norm import recalibrate
-from supernetic.nn.run import Noise
+from supernetic.nn.run import Regularisation
 from supernetic.space import Arch, Space
 from supernetic.spaces.declared import declare
 from supernetic.supernets.supernet import Supernet
@@ -25,7 +25,7 @@ def draw(space: Space, n: int, seed: int = 0) -> list[Arch]:
 def images(supernet: Supernet, arch: Arch, n: int = 3) -> Tensor:
     blueprint = supernet.blueprint(arch)
     generator = torch.Generator().manual_seed(1)
-    return torch.randn(n, blueprint.in_channels, blueprint.side, blueprint.side, generator=generator)
+    return torch.randn(n, blueprint.in_channels, blueprint.resolution, blueprint.resolution, generator=generator)
 
 
 def state(model: nn.Module) -> dict[str, Tensor]:
@@ -46,7 +46,7 @@ def test_paths_do_not_remember_one_another(name: str, small: Callable[[str], Spa
 
 
 def test_gradients_reach_exactly_the_path() -> None:
-    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0)
+    supernet = Supernet(catalog.space("macro:channels=8,resolution=16,head=32"), seed=0)
     arch = (2, 1, 0, 0, 1, 1, 0, 2)
     supernet(images(supernet, arch), arch).square().sum().backward()
     layers = {f"layer{i}.{('CONV_K1' if i in (0, 2, 5) else '', 'MB3_K3', 'MB6_K5')[g]}" for i, g in enumerate(arch)}
@@ -79,7 +79,7 @@ def test_gradients_stay_within_the_slices() -> None:
 
 
 def test_after_skips_the_first_input_channels_are_used() -> None:
-    space = catalog.space("scarlet-s1:side=32,width=0.5,classes=4")
+    space = catalog.space("scarlet-s1:resolution=32,width=0.5,classes=4")
     supernet = Supernet(space, seed=0)
     arch = (6, 6, 0) + (6,) * 16
     blueprint = supernet.blueprint(arch)
@@ -106,7 +106,7 @@ def test_a_declared_space_with_choices_of_width_has_weights_per_width() -> None:
 
 @pytest.mark.parametrize("settings", ["aggregate=mean", "affine=false", "without=none", "cells=2"])
 def test_variants_of_nasbench201(settings: str) -> None:
-    supernet = Supernet(catalog.space(f"nasbench201:channels=4,side=8,{settings}"), seed=0)
+    supernet = Supernet(catalog.space(f"nasbench201:channels=4,resolution=8,{settings}"), seed=0)
     for arch in draw(supernet.space, 5):
         x = images(supernet, arch)
         for training in (False, True):
@@ -115,7 +115,7 @@ def test_variants_of_nasbench201(settings: str) -> None:
 
 
 def test_cells_trained_each_by_itself_are_evaluated_alike() -> None:
-    settings = "cells=1,channels=4,side=8"
+    settings = "cells=1,channels=4,resolution=8"
     shared = catalog.space(f"nasbench201:{settings}")
     supernet = Supernet(catalog.space(f"nasbench201:{settings},share_cells=false"), seed=0).eval()
     (own,) = draw(supernet.space, 1)
@@ -129,7 +129,7 @@ def test_cells_trained_each_by_itself_are_evaluated_alike() -> None:
 
 
 def test_narrower_vertices_use_the_first_channels() -> None:
-    supernet = Supernet(catalog.space("nasbench101:channels=12,side=8,cells=1,stacks=1"), seed=0)
+    supernet = Supernet(catalog.space("nasbench101:channels=12,resolution=8,cells=1,stacks=1"), seed=0)
     arch = supernet.space.named["small-data-2"]
     layer = next(x for x in supernet.blueprint(arch) if x.name.startswith("cell0.v") and x.kind == "conv")
     shared = supernet.get_parameter(f"{layer.name}.CONV_K{layer.kernel}.conv.op.weight")
@@ -144,7 +144,7 @@ def test_narrower_vertices_use_the_first_channels() -> None:
 def test_images_are_resized_to_the_networks_resolution() -> None:
     supernet = Supernet(catalog.space("attentive:resolutions=24+32,width=0.25,classes=4"), seed=0).eval()
     arch = (0,) * len(supernet.space.choices)
-    assert supernet.blueprint(arch).side == 24
+    assert supernet.blueprint(arch).resolution == 24
     x = torch.randn(2, 3, 32, 32)
     resized = F.interpolate(x, (24, 24), mode="bicubic", align_corners=False)
     network = supernet.extract(arch)
@@ -168,7 +168,7 @@ def test_elastic_training_keeps_no_running_statistics() -> None:
 
 
 def test_choice_training_keeps_them() -> None:
-    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0)
+    supernet = Supernet(catalog.space("macro:channels=8,resolution=16,head=32"), seed=0)
     arch = (1,) * 8
     before = state(supernet)
     supernet(images(supernet, arch), arch)
@@ -180,20 +180,20 @@ def test_choice_training_keeps_them() -> None:
 
 
 def test_two_sides() -> None:
-    supernet = Supernet(catalog.space("scalenet:side=32,width=0.25,classes=4,released=true"), seed=0).eval()
-    assert supernet.sides == ("left", "right")
+    supernet = Supernet(catalog.space("scalenet:resolution=32,width=0.25,classes=4,released=true"), seed=0).eval()
+    assert supernet.slice_sides == ("left", "right")
     for arch in draw(supernet.space, 2):
         x = images(supernet, arch)
-        left, right, both = (supernet(x, arch, side=s) for s in ("left", "right", "both"))
+        left, right, both = (supernet(x, arch, slice_side=s) for s in ("left", "right", "both"))
         assert torch.equal(both, left + right)
         assert (left - right).abs().max() > 0.1 * left.abs().max()
-        for side, logits in (("left", left), ("right", right)):
-            assert torch.equal(supernet.extract(arch, side)(x), logits)
-    with pytest.raises(UnknownNameError, match="side"):
-        supernet(x, arch, side="middle")
-    one_sided = Supernet(catalog.space("macro:channels=8,side=16,head=32"))
+        for slice_side, logits in (("left", left), ("right", right)):
+            assert torch.equal(supernet.extract(arch, slice_side)(x), logits)
+    with pytest.raises(UnknownNameError, match="slice side"):
+        supernet(x, arch, slice_side="middle")
+    one_sided = Supernet(catalog.space("macro:channels=8,resolution=16,head=32"))
     with pytest.raises(UnknownNameError, match="side of a supernet of macro 'right'"):
-        one_sided(torch.randn(2, 3, 16, 16), (1,) * 8, side="right")
+        one_sided(torch.randn(2, 3, 16, 16), (1,) * 8, slice_side="right")
 
 
 # --- stabilisers ------------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_identity_stabilisers_compute_what_skips_do(name: str, small: Callable[[
 
 
 def test_built_networks_are_finished_extracted_ones_are_not() -> None:
-    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32,stabiliser=skip"), seed=0)
+    supernet = Supernet(catalog.space("macro:channels=8,resolution=16,head=32,stabiliser=skip"), seed=0)
     arch = (1, 0, 1, 0, 2, 1, 0, 0)
     assert supernet.build(arch).blueprint == supernet.space.blueprint(arch)
     assert supernet.extract(arch).blueprint == supernet.blueprint(arch) == supernet.stabilised.blueprint(arch)
@@ -232,7 +232,7 @@ def test_built_networks_are_finished_extracted_ones_are_not() -> None:
 
 
 def test_copies_and_saved_weights() -> None:
-    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0).eval()
+    supernet = Supernet(catalog.space("macro:channels=8,resolution=16,head=32"), seed=0).eval()
     arch = (1,) * 8
     x = images(supernet, arch)
     expected = supernet(x, arch)
@@ -249,7 +249,7 @@ def test_copies_and_saved_weights() -> None:
 
 
 def test_extracted_weights_are_copies() -> None:
-    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0)
+    supernet = Supernet(catalog.space("macro:channels=8,resolution=16,head=32"), seed=0)
     before = state(supernet)
     network = supernet.extract((1,) * 8)
     with torch.no_grad():
@@ -259,17 +259,17 @@ def test_extracted_weights_are_copies() -> None:
 
 
 def test_extracted_networks_are_as_exact_as_the_supernet() -> None:
-    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0).double()
+    supernet = Supernet(catalog.space("macro:channels=8,resolution=16,head=32"), seed=0).double()
     x = images(supernet, (1,) * 8).double()
     assert torch.equal(supernet.extract((1,) * 8)(x), supernet(x, (1,) * 8))
 
 
 def test_noise_and_trace() -> None:
-    supernet = Supernet(catalog.space("macro:channels=8,side=16,head=32"), seed=0).eval()
+    supernet = Supernet(catalog.space("macro:channels=8,resolution=16,head=32"), seed=0).eval()
     arch = (1, 0, 1, 0, 2, 1, 0, 2)
     x = images(supernet, arch)
-    assert not torch.equal(supernet(x, arch, Noise(dropout=0.5)), supernet(x, arch))
-    assert not torch.equal(supernet(x, arch, Noise(drop_connect=0.9)), supernet(x, arch))
+    assert not torch.equal(supernet(x, arch, Regularisation(dropout=0.5)), supernet(x, arch))
+    assert not torch.equal(supernet(x, arch, Regularisation(drop_connect=0.9)), supernet(x, arch))
     traced = list(supernet.trace(x, arch))
     assert [layer for layer, _ in traced] == list(supernet.blueprint(arch))
     assert torch.equal(traced[-1][1], supernet(x, arch))
@@ -295,7 +295,7 @@ def test_channels_last_computes_the_same() -> None:
 def test_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("supernetic.supernets.supernet.MOST_LAYERS", 12)
     monkeypatch.setattr("supernetic.supernets.supernet.MOST_PROGRAMS", 3)
-    supernet = Supernet(catalog.space("macro:channels=4,side=8,head=16"), seed=0).eval()
+    supernet = Supernet(catalog.space("macro:channels=4,resolution=8,head=16"), seed=0).eval()
     for arch in draw(supernet.space, 10):
         x = images(supernet, arch, 1)
         assert torch.equal(supernet(x, arch), supernet.extract(arch)(x))

@@ -17,13 +17,13 @@ from supernetic.timing.graph import graph
 pytestmark = pytest.mark.skipif(not have_onnx(), reason="needs the extra export")
 
 SPACES = [
-    "macro:channels=8,side=15",
+    "macro:channels=8,resolution=15",
     "attentive:resolutions=40+56,width=0.25",
-    "nasbench201:channels=4,cells=1,side=15",
-    "nasbench101:channels=8,side=9",
-    "nasbench101-chain:channels=8,side=9",
-    "scarlet-s1:side=33",
-    "scalenet-base:side=33",
+    "nasbench201:channels=4,cells=1,resolution=15",
+    "nasbench101:channels=8,resolution=9",
+    "nasbench101-chain:channels=8,resolution=9",
+    "scarlet-s1:resolution=33",
+    "scalenet-base:resolution=33",
 ]
 
 
@@ -42,7 +42,7 @@ def trained(blueprint: Blueprint) -> Network:
     """A network whose BN has statistics of its own."""
     network = build(blueprint, seed=0)
     network.train()
-    network(torch.randn(4, blueprint.in_channels, blueprint.side, blueprint.side))
+    network(torch.randn(4, blueprint.in_channels, blueprint.resolution, blueprint.resolution))
     return network.eval()
 
 
@@ -52,7 +52,7 @@ def test_a_graph_computes_what_its_network_does(name: str) -> None:
     for arch in made.sample(np.random.default_rng(1), 2).tolist():
         blueprint = made.blueprint(tuple(arch))
         network = trained(blueprint)
-        images = torch.randn(3, blueprint.in_channels, blueprint.side, blueprint.side)
+        images = torch.randn(3, blueprint.in_channels, blueprint.resolution, blueprint.resolution)
         with torch.inference_mode():
             expected = network(images).numpy()
         assert run(graph(blueprint, weights(network)), images) == pytest.approx(
@@ -65,8 +65,8 @@ def test_a_graph_computes_what_its_network_does(name: str) -> None:
 def test_every_kind_and_activation(kind: str, act: str) -> None:
     c = 5 if kind == "conv" else 4
     layer = Layer("x", kind, 4, c, 9, 5 if kind != "norm" else 9, 3, 1 if kind == "norm" else 2, act=act)
-    side = layer.side_out
-    ends = (Layer("gap", "gap", c, c, side, 1), Layer("classifier", "linear", c, 3, 1, 1))
+    resolution = layer.resolution_out
+    ends = (Layer("gap", "gap", c, c, resolution, 1), Layer("classifier", "linear", c, 3, 1, 1))
     blueprint = Blueprint((Layer("stem", "conv", 3, 4, 9, 9, 3), layer, *ends))
     network = trained(blueprint)
     images = torch.randn(2, 3, 9, 9)
@@ -110,7 +110,7 @@ def test_onnxruntime_runs_the_same_operations_as_for_the_exported_file(tmp_path:
         (
             Layer("stem", "conv", 3, 16, 32, 16, 3, 2, act="swish"),
             block,
-            block._replace(name="b", c_out=32, side_out=8, stride=2, shortcut="project", act="relu"),
+            block._replace(name="b", c_out=32, resolution_out=8, stride=2, shortcut="project", act="relu"),
             Layer("gap", "gap", 32, 32, 8, 1),
             Layer("classifier", "linear", 32, 10, 1, 1),
         )
@@ -120,13 +120,13 @@ def test_onnxruntime_runs_the_same_operations_as_for_the_exported_file(tmp_path:
 
 def test_so_it_does_for_cells(tmp_path: Path) -> None:
     """Several inputs, sums and concatenations; `zero` layers are the known exception and not among them."""
-    made = space("nasbench101:channels=8,side=9,cells=1")
+    made = space("nasbench101:channels=8,resolution=9,cells=1")
     same_operations(made.blueprint(made.named["inception"]), tmp_path)
 
 
 def same_operations(blueprint: Blueprint, tmp_path: Path) -> None:
     network = build(blueprint, seed=0).eval()
-    write_onnx(network, tmp_path / "exported.onnx", channels=3, side=blueprint.side)
+    write_onnx(network, tmp_path / "exported.onnx", channels=3, resolution=blueprint.resolution)
     (tmp_path / "written.onnx").write_bytes(graph(blueprint, weights(network)))
     assert operations(tmp_path / "written.onnx") == operations(tmp_path / "exported.onnx")
 

@@ -9,7 +9,7 @@ import pytest
 
 from supernetic.blueprint import Blueprint, Layer
 from supernetic.catalog import space
-from supernetic.costs.macs import layer_cost
+from supernetic.costs.macs import macs_and_params
 from supernetic.costs.table import costs_of
 from supernetic.errors import InputError, RunError
 from supernetic.exporters.onnx import have_onnx
@@ -18,14 +18,14 @@ from supernetic.spaces.macro import Macro
 from supernetic.timing import measure
 from supernetic.timing.lookup import LatencyTable, by_itself, measure_table, reachable_layers, signature
 
-MACRO = space("macro:channels=8,side=16")
+MACRO = space("macro:channels=8,resolution=16")
 UNIT = 0.2  # ms of the standard block
 onnx = pytest.mark.skipif(not have_onnx(), reason="needs the extra export")
 
 
 def truth(layer: Layer) -> float:
     """What a layer adds to a network, in standard blocks: not linear in anything."""
-    macs, params = layer_cost(layer)
+    macs, params = macs_and_params(layer)
     return float(0.05 + (macs / 1e6) ** 0.7 + params / 1e6 + 0.01 * layer.kernel)
 
 
@@ -64,7 +64,7 @@ def exact(made: Space, arch: list[int]) -> float:
     return UNIT * (0.4 + sum(map(truth, made.blueprint(tuple(arch)))))
 
 
-@pytest.mark.parametrize("name", ["macro:channels=8,side=16", "nasbench201:channels=4,cells=1"])
+@pytest.mark.parametrize("name", ["macro:channels=8,resolution=16", "nasbench201:channels=4,cells=1"])
 def test_sums_are_the_networks_latencies(machine: type[Machine], name: str) -> None:
     made = space(name)
     table = measure_table(made)
@@ -146,7 +146,7 @@ def test_what_a_latency_depends_on() -> None:
 
 
 @pytest.mark.parametrize("engine", [pytest.param("onnx", marks=onnx), "eager"])
-@pytest.mark.parametrize("name", ["macro:channels=8,side=8", "nasbench101:vertices=4,channels=8,side=8"])
+@pytest.mark.parametrize("name", ["macro:channels=8,resolution=8", "nasbench101:vertices=4,channels=8,resolution=8"])
 def test_on_this_machine(engine: str, name: str) -> None:
     made = space(name)
     seen: list[tuple[int, int]] = []
@@ -171,7 +171,7 @@ def test_no_network_is_both_fitted_to_and_tested_on(machine: type[Machine], monk
         return ratio(self, blueprint)
 
     monkeypatch.setattr(machine, "ratio", listen)
-    table = measure_table(space("efficientnet:side=32"))
+    table = measure_table(space("efficientnet:resolution=32"))
     whole = [b for b in seen if b.layers[0].name != "image"]
     assert len(whole) == 22
     assert len(set(whole)) == 11

@@ -45,7 +45,7 @@ def use(monkeypatch: pytest.MonkeyPatch, bench: Bench, *others: Bench) -> None:
 
 def test_median_and_quartiles_of_the_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, Bench([9_000_000, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]))
-    timing = time_network(NETWORK, side=8, channels=3, batch=4, engine="eager", repeats=5, warmup=1)
+    timing = time_network(NETWORK, resolution=8, channels=3, batch=4, engine="eager", repeats=5, warmup=1)
     assert (timing.low, timing.ms, timing.high) == (2.0, 3.0, 4.0)  # the first, of 9 ms, was the warm-up
     assert (timing.repeats, timing.engine, timing.batch, timing.threads) == (5, "eager", 4, 1)
     assert timing.per_image == timing.to_json()["per_image"] == 0.75
@@ -55,9 +55,9 @@ def test_slow_networks_are_repeated_less_often(monkeypatch: pytest.MonkeyPatch) 
     bench = Bench([4_000_000_000])
     use(monkeypatch, bench)
     monkeypatch.setattr(time, "perf_counter", lambda: bench.now / 1e9)
-    few = time_network(NETWORK, side=8, channels=3, engine="eager", repeats=50, seconds=1)
+    few = time_network(NETWORK, resolution=8, channels=3, engine="eager", repeats=50, seconds=1)
     assert few.repeats == measure.LEAST
-    some = time_network(NETWORK, side=8, channels=3, engine="eager", repeats=50, warmup=2, seconds=40)
+    some = time_network(NETWORK, resolution=8, channels=3, engine="eager", repeats=50, warmup=2, seconds=40)
     assert some.repeats == 8
 
 
@@ -84,7 +84,7 @@ def test_a_few_disturbed_repeats_do_not_count(monkeypatch: pytest.MonkeyPatch) -
 def test_both_engines_measure_networks_and_blueprints(engine: str) -> None:
     before = torch.get_num_threads()
     for network in (NETWORK, build(NETWORK, seed=0)):
-        timing = time_network(network, side=8, channels=3, batch=2, engine=engine, repeats=3, warmup=1)
+        timing = time_network(network, resolution=8, channels=3, batch=2, engine=engine, repeats=3, warmup=1)
         assert 0 < timing.low <= timing.ms <= timing.high
         assert timing.repeats == 3
     assert torch.get_num_threads() == before
@@ -94,14 +94,14 @@ def test_both_engines_measure_networks_and_blueprints(engine: str) -> None:
 @onnx
 def test_more_images_take_longer() -> None:
     """By a factor of 256, so that no noise can hide it."""
-    one, many = (time_network(NETWORK, side=8, channels=3, batch=b, repeats=9).ms for b in (1, 256))
+    one, many = (time_network(NETWORK, resolution=8, channels=3, batch=b, repeats=9).ms for b in (1, 256))
     assert many > one
 
 
 @onnx
 def test_a_module_without_a_blueprint_goes_through_the_exporter() -> None:
     module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten())
-    assert time_network(module, side=6, channels=3, repeats=3).ms > 0
+    assert time_network(module, resolution=6, channels=3, repeats=3).ms > 0
 
 
 @onnx
@@ -129,10 +129,10 @@ def test_one_thread_is_timed_on_the_processor() -> None:
 
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'onnx'"):
-        time_network(NETWORK, side=8, channels=3, engine="onx")
+        time_network(NETWORK, resolution=8, channels=3, engine="onx")
     with pytest.raises(InputError, match="batch must be at least 1, got 0"):
-        time_network(NETWORK, side=8, channels=3, batch=0)
+        time_network(NETWORK, resolution=8, channels=3, batch=0)
     monkeypatch.setattr(measure, "find_spec", lambda _: None)
     with pytest.raises(InputError, match="ask for the engine eager"):
-        time_network(NETWORK, side=8, channels=3)
-    assert np.isfinite(time_network(NETWORK, side=8, channels=3, engine="eager", repeats=2).ms)
+        time_network(NETWORK, resolution=8, channels=3)
+    assert np.isfinite(time_network(NETWORK, resolution=8, channels=3, engine="eager", repeats=2).ms)

@@ -12,18 +12,18 @@ from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
 
 
-class Noise:
+class Regularisation:
     """Batches of noise with labels that can be read off it; counts which were asked for."""
 
-    def __init__(self, side: int = 8, size: int = 8, steps_per_epoch: int = 10) -> None:
-        self.side, self.size, self.steps_per_epoch = side, size, steps_per_epoch
+    def __init__(self, resolution: int = 8, size: int = 8, steps_per_epoch: int = 10) -> None:
+        self.resolution, self.size, self.steps_per_epoch = resolution, size, steps_per_epoch
         self.asked: list[int] = []
 
     def batch(self, step: int) -> tuple[Tensor, Tensor]:
         self.asked.append(step)
         generator = torch.Generator().manual_seed(step)
         labels = torch.randint(0, 10, (self.size,), generator=generator)
-        x = torch.randn(self.size, 3, self.side, self.side, generator=generator)
+        x = torch.randn(self.size, 3, self.resolution, self.resolution, generator=generator)
         x[:, 0] += labels[:, None, None] / 3
         return x, labels
 
@@ -38,8 +38,8 @@ def dataset(n: int = 120) -> Dataset:
 
 
 @pytest.fixture
-def noise() -> Callable[..., Noise]:
-    return Noise
+def regularisation() -> Callable[..., Regularisation]:
+    return Regularisation
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ SCRIPT = """
 import os, sys, torch
 torch.set_num_threads(1)
 from pathlib import Path
-from supernetic.run import open_run
+from supernetic.runs.directory import open_run
 from supernetic.samplers.attentive import Attentive
 from supernetic.samplers.sandwich import Sandwich
 from supernetic.samplers.strict_fair import StrictFair
@@ -45,7 +45,7 @@ class Half:
         return x[8 * rank : 8 * rank + 8], y[8 * rank : 8 * rank + 8]
 
 def train(sampler, **settings):
-    net = Supernet(Macro(channels=4, side=8, head=8), seed=0)
+    net = Supernet(Macro(channels=4, resolution=8, head=8), seed=0)
     recipe = Recipe(lr=1.0, momentum=0.0, schedule="constant", **settings)
     return net, fit(net, Half(), sampler, recipe, accelerator=there)
 
@@ -53,7 +53,7 @@ net, steps = train(Sandwich(2), length="1 step")
 (p,) = steps
 write(place / f"sandwich{rank}", dict(net.state_dict()), {"step": repr(p.loss)})
 
-# Each option on one of three paths: most gradients exist before the last path, which brings them together.
+# Each option on one of three paths: most gradients exist before the last path, which brings them launch_ranks.
 net, steps = train(StrictFair(), length="1 step")
 (p,) = steps
 write(place / f"strict_fair{rank}", dict(net.state_dict()), {"step": repr(p.loss)})
@@ -66,7 +66,7 @@ write(place / f"attentive{rank}", {n: p.detach() for n, p in net.named_parameter
 # Only the main process has the run; the others follow it when it resumes.
 recipe = Recipe(lr=0.1, length="4 steps", momentum=0.9)
 for stop in (2, 4):
-    net = Supernet(Macro(channels=4, side=8, head=8), seed=rank)
+    net = Supernet(Macro(channels=4, resolution=8, head=8), seed=rank)
     run = open_run(place / "run", {}) if rank == 0 else None
     seen = []
     for p in fit(net, Half(), StrictFair(), recipe, run, checkpoint_every=1, log_every=1, accelerator=there):
@@ -109,7 +109,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("name", "sampler"), [("sandwich", Sandwich(2)), ("strict_fair", StrictFair())])
 def test_gradients_are_those_of_the_half_batches(place: Path, name: str, sampler: Sampler) -> None:
-    space = Macro(channels=4, side=8, head=8)
+    space = Macro(channels=4, resolution=8, head=8)
     net = Supernet(space, seed=0).train().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     generator = torch.Generator().manual_seed(0)
     x, labels = torch.randn(16, 3, 8, 8, generator=generator), torch.randint(0, 10, (16,), generator=generator)

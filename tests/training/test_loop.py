@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from supernetic.errors import InputError, SupernetError
 from supernetic.nn.network import build
-from supernetic.nn.run import QUIET, Noise
-from supernetic.run import open_run
+from supernetic.nn.run import NO_REGULARISATION, Regularisation
+from supernetic.runs.directory import open_run
 from supernetic.samplers.attentive import Attentive
 from supernetic.samplers.sandwich import Sandwich
 from supernetic.samplers.step import Draw, Path, Sampler, Step
@@ -28,7 +28,7 @@ from supernetic.training.loop import METRICS, Progress, fit
 from supernetic.training.loss import label_loss, teacher_loss
 from supernetic.training.recipe import Recipe
 
-SPACE = Macro(channels=4, side=8, head=8)
+SPACE = Macro(channels=4, resolution=8, head=8)
 PLAIN = Recipe(lr=1.0, momentum=0.0, schedule="constant", length="1 steps")
 Make = Callable[..., Any]
 
@@ -42,11 +42,11 @@ def precise() -> Supernet:
 
 
 @pytest.fixture
-def exact(noise: Make) -> Make:
+def exact(regularisation: Make) -> Make:
     """Batches in float64: what float32 rounds differs between memory layouts and between processors."""
 
     def make() -> Any:
-        source = noise()
+        source = regularisation()
         single = source.batch
 
         def batch(step: int) -> tuple[Tensor, Tensor]:
@@ -135,7 +135,7 @@ class Twice:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         archs: list[Arch] = [(1, option, 1, 1, 1, 1, 1, 1) for option in (1, 1, 2)]
-        return Step(tuple(Path(a) for a in archs), reduction="mean", even=True)
+        return Step(tuple(Path(a) for a in archs), reduction="mean", average_by_use=True)
 
 
 def test_options_that_are_used_more_often_learn_no_faster(exact: Make) -> None:
@@ -152,10 +152,10 @@ def test_options_that_are_used_more_often_learn_no_faster(exact: Make) -> None:
     assert_same(moved(reference, net), expected)
 
 
-def test_only_the_path_moves(noise: Make) -> None:
+def test_only_the_path_moves(regularisation: Make) -> None:
     net, before = supernet(), supernet()
     recipe = Recipe(lr=0.1, weight_decay=0.1, length="4 steps", momentum=0.9)
-    for done, _ in enumerate(fit(net, noise(), Uniform(), recipe)):
+    for done, _ in enumerate(fit(net, regularisation(), Uniform(), recipe)):
         arch = drawn(Uniform(), done).paths[0].arch
         chosen = {f"layer{i}.{SPACE.choices[i].options[g]}" for i, g in enumerate(arch)}
         places = {n: ".".join(n.split(".")[:2]) for n in weights(net)}
@@ -193,9 +193,9 @@ def test_stem_and_head_after_every_path(exact: Make) -> None:
 @pytest.mark.parametrize(
     ("recipe", "norm"), [(replace(PLAIN, clip_norm=1e-3), 2.0), (replace(PLAIN, clip_value=1e-3), float("inf"))]
 )
-def test_clipping(noise: Make, recipe: Recipe, norm: float) -> None:
+def test_clipping(regularisation: Make, recipe: Recipe, norm: float) -> None:
     net, before = supernet(), supernet()
-    run_to_end(net, noise(), Uniform(), recipe)
+    run_to_end(net, regularisation(), Uniform(), recipe)
     flat = torch.cat([g.flatten() for g in moved(before, net).values()])
     assert float(flat.norm(norm)) == pytest.approx(1e-3, rel=0.01)
 
@@ -264,39 +264,43 @@ def test_attentive_trains_what_is_best_on_the_batch(exact: Make) -> None:
 class Sided(nn.Module):
     """Stands in for a supernet with two sides; remembers how it was called."""
 
-    sides = ("left", "right")
+    slice_sides = ("left", "right")
     space = SPACE
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(3, 10, dtype=torch.float64))
-        self.calls: list[tuple[str, Noise]] = []
+        self.calls: list[tuple[str, Regularisation]] = []
 
-    def forward(self, x: Tensor, arch: Arch, noise: Noise = QUIET, side: str = "left") -> Tensor:
-        self.calls.append((side, noise))
-        return x.mean((2, 3)) @ self.weight * (1 if side == "left" else 3)
+    def forward(
+        self, x: Tensor, arch: Arch, regularisation: Regularisation = NO_REGULARISATION, slice_side: str = "left"
+    ) -> Tensor:
+        self.calls.append((slice_side, regularisation))
+        return x.mean((2, 3)) @ self.weight * (1 if slice_side == "left" else 3)
 
 
 def test_sides_take_turns_or_come_both(exact: Make) -> None:
     model = Sided()
     run_to_end(model, exact(), StrictFair(), replace(PLAIN, lr=0.1, length="2 steps"))
-    assert [side for side, _ in model.calls] == ["left", "right", "left", "right", "left", "right"]
+    assert [slice_side for slice_side, _ in model.calls] == ["left", "right", "left", "right", "left", "right"]
     model = Sided()
-    run_to_end(model, exact(), Sandwich(0), replace(PLAIN, sides="both"))
-    assert [side for side, _ in model.calls] == ["left", "left", "right", "right"]
+    run_to_end(model, exact(), Sandwich(0), replace(PLAIN, slice_sides="both"))
+    assert [slice_side for slice_side, _ in model.calls] == ["left", "left", "right", "right"]
     x, labels = exact().batch(0)
     fresh = Sided()
     total = torch.zeros(())
-    for side in ("left", "right"):
-        logits = fresh(x, (), QUIET, side)
-        total = total + (label_loss(logits, labels) + teacher_loss(fresh(x, (), QUIET, side), logits)) / 2
+    for slice_side in ("left", "right"):
+        logits = fresh(x, (), NO_REGULARISATION, slice_side)
+        total = (
+            total + (label_loss(logits, labels) + teacher_loss(fresh(x, (), NO_REGULARISATION, slice_side), logits)) / 2
+        )
     assert_same(moved(fresh, model), gradient(fresh, total))
 
 
 def test_only_paths_that_may_be_are_regularised(exact: Make) -> None:
     model = Sided()
     run_to_end(model, exact(), Sandwich(1), replace(PLAIN, dropout=0.2, drop_connect=0.1))
-    assert [n for _, n in model.calls] == [Noise(0.2, 0.1), QUIET, QUIET]
+    assert [n for _, n in model.calls] == [Regularisation(0.2, 0.1), NO_REGULARISATION, NO_REGULARISATION]
 
 
 def test_averaged_weights_at_the_end(exact: Make) -> None:
@@ -309,9 +313,9 @@ def test_averaged_weights_at_the_end(exact: Make) -> None:
     assert_same(weights(averaged), expected)
 
 
-def test_a_network_learns(noise: Make) -> None:
+def test_a_network_learns(regularisation: Make) -> None:
     net = build(SPACE.blueprint((1,) * 8), seed=0)
-    source = noise(steps_per_epoch=4)
+    source = regularisation(steps_per_epoch=4)
     source_batch = source.batch
     source.batch = lambda step: source_batch(step % 4)
     losses = [p.loss for p in fit(net, source, None, Recipe(lr=0.05, length="15 epochs", weight_decay=1e-4))]
@@ -319,11 +323,11 @@ def test_a_network_learns(noise: Make) -> None:
     assert np.mean(losses[-4:]) < 0.8 * np.mean(losses[:4])
 
 
-def test_refusals(noise: Make) -> None:
+def test_refusals(regularisation: Make) -> None:
     with pytest.raises(InputError, match="a sampler needs a supernet, got Network"):
-        next(iter(fit(build(SPACE.blueprint((1,) * 8)), noise(), Uniform(), PLAIN)))
+        next(iter(fit(build(SPACE.blueprint((1,) * 8)), regularisation(), Uniform(), PLAIN)))
     with pytest.raises(SupernetError, match="training diverged: the loss of step"):
-        run_to_end(supernet(), noise(), Uniform(), replace(PLAIN, lr=1e30, length="5 steps"))
+        run_to_end(supernet(), regularisation(), Uniform(), replace(PLAIN, lr=1e30, length="5 steps"))
 
 
 # --- interruptions ----------------------------------------------------------------------------------------------------
@@ -361,12 +365,14 @@ def test_stopping_after_any_step(tmp_path: File, augmented: Any) -> None:
 
 
 @pytest.mark.parametrize("ema", [0.0, 0.8])
-def test_snapshots_are_the_weights_that_a_training_would_end_with(tmp_path: File, noise: Make, ema: float) -> None:
+def test_snapshots_are_the_weights_that_a_training_would_end_with(
+    tmp_path: File, regularisation: Make, ema: float
+) -> None:
     recipe = Recipe(lr=0.05, schedule="constant", ema=ema, length="5 steps")
     with open_run(tmp_path / "run", {}) as run:
-        run_to_end(supernet(), noise(), Uniform(), recipe, run, snapshots=[2])
+        run_to_end(supernet(), regularisation(), Uniform(), recipe, run, snapshots=[2])
     short = supernet()
-    run_to_end(short, noise(), Uniform(), replace(recipe, length="2 steps"))
+    run_to_end(short, regularisation(), Uniform(), replace(recipe, length="2 steps"))
     ((step, path),) = snapshots(tmp_path / "run").items()
     tensors, notes = read(path)
     assert step == notes["step"] == 2
@@ -406,7 +412,7 @@ import numpy as np
 from supernetic.datasets.augment import Augment
 from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
-from supernetic.run import open_run
+from supernetic.runs.directory import open_run
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.spaces.macro import Macro
 from supernetic.supernets.supernet import Supernet
@@ -420,7 +426,7 @@ images = rng.integers(0, 256, (120, 8, 8, 3), dtype=np.uint8)
 data = Dataset("noise", images, rng.integers(0, 10, 120), tuple("abcdefghij"), splits, np.arange(120), "noise")
 batches = Batches(data, batch_size=32, augment=Augment(shift=1, flip=True))
 recipe = Recipe(lr=.05, length="20 steps", warmup="5 steps", dropout=.3, drop_connect=.2, ema=.9, weight_decay=1e-4)
-net = Supernet(Macro(channels=4, side=8, head=8), seed=0)
+net = Supernet(Macro(channels=4, resolution=8, head=8), seed=0)
 with open_run(sys.argv[1], {}) as run:
     for p in fit(net, batches, StrictFair(), recipe, run, checkpoint_every=3, log_every=3):
         print(p.step, flush=True)

@@ -9,7 +9,7 @@ from supernetic.training.recipe import Recipe
 
 
 def supernet() -> Supernet:
-    return Supernet(Macro(channels=4, side=8, head=8), seed=0)
+    return Supernet(Macro(channels=4, resolution=8, head=8), seed=0)
 
 
 def test_norms_and_biases_do_not_decay_unless_told() -> None:

@@ -120,8 +120,8 @@ def _encode(space: NASBench101, matrix: str, operations: tuple[str, ...]) -> Arc
 
 @lru_cache(maxsize=100_000)
 def _edge_genes(space: NASBench101, matrix: str, vertices: int) -> Arch:
-    side = isqrt(len(matrix))
-    rows = [[int(bit) for bit in matrix[i : i + side]] for i in range(0, len(matrix), side)]
+    resolution = isqrt(len(matrix))
+    rows = [[int(bit) for bit in matrix[i : i + resolution]] for i in range(0, len(matrix), resolution)]
     arch = space.encode(rows, [OPERATIONS[0]] * (vertices - 2))
     return arch[: len(space.choices) - (space.vertices - 2)]
 

@@ -17,7 +17,8 @@ import typer
 
 from .. import __version__
 from ..errors import InputError, SupernetError
-from . import data, jobs, look, models
+from . import commands as look
+from . import data, jobs, models
 from .shared import Interrupted, app
 
 __all__ = ["app", "data", "jobs", "look", "main", "models"]

@@ -15,7 +15,7 @@ app.add_typer(data_app, name="data")
 @data_app.command("list")
 def data_list(as_json: Json = False) -> None:
     """The data sets known by name, and where they lie."""
-    from ..pipeline.data import list_data
+    from ..commands.data import list_data
 
     records = list_data()
     if as_json:
@@ -33,7 +33,7 @@ def data_get(
     as_json: Json = False,
 ) -> None:
     """Fetch a data set; checksums are verified."""
-    from ..pipeline.data import get_data
+    from ..commands.data import get_data
 
     path = str(get_data(name, to))
     if as_json:
@@ -45,12 +45,12 @@ def data_get(
 @data_app.command("check")
 def data_check(
     source: Annotated[str, typer.Argument(help="A name, a folder of images, an .npz, or an archive.")] = "embedded",
-    side: Annotated[int | None, typer.Option(help="Resize to this many pixels.")] = None,
+    resolution: Annotated[int | None, typer.Option(help="Resize to this many pixels.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Read a data set as a job would, and say what it holds and what is odd about it."""
-    from ..pipeline.data import check_data
+    from ..datasets.check import check_data
 
-    report = check_data(source, side=side, seed=seed)
+    report = check_data(source, resolution=resolution, seed=seed)
     tell(report, as_json)

@@ -37,8 +37,8 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a supernet of a space; the run can be resumed, and `rank --score RUN` scores with it."""
-    from ..pipeline.train import train as job
-    from ..training.show import bar
+    from ..jobs.train.job import train as job
+    from ..training.display import bar
 
     result = job(
         space,
@@ -94,14 +94,16 @@ def search(
     workers: Annotated[int | None, typer.Option(help="Networks trained at a time. [default: processors]")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
     table: Annotated[str, typer.Option(help="Search a benchmark table instead: a name, or a file and --space.")] = "",
-    oracle: Annotated[bool, typer.Option("--oracle", help="With --table: allow test columns, a study.")] = False,
+    allow_test_columns: Annotated[
+        bool, typer.Option("--allow-test-columns", help="With --table: allow test columns, a study.")
+    ] = False,
     out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """From images and a budget to finished, verified models with evidence: train, search, compare, export, report."""
-    from ..pipeline.search import search as job
+    from ..jobs.search.dispatch import search as job
 
     both: dict[str, Any] = {
         "objectives": objective,
@@ -131,10 +133,10 @@ def search(
     }
     if table:
         _refuse(images, IMAGES_ONLY, "a search on images, not on a table")
-        own: dict[str, Any] = {"oracle": oracle, "space": None if space == "auto" else space}
+        own: dict[str, Any] = {"allow_test_columns": allow_test_columns, "space": None if space == "auto" else space}
         result = job(data or None, table=table, out=out or None, dry_run=dry_run, tell=say, **both, **own)
     else:
-        _refuse({"oracle": oracle}, {"oracle": False}, "a search on a table")
+        _refuse({"allow_test_columns": allow_test_columns}, {"allow_test_columns": False}, "a search on a table")
         watching = _watching()
         result = job(data or None, out=out or None, dry_run=dry_run, space=space, **both, **images, **watching)
     tell(result, as_json)
@@ -152,7 +154,7 @@ def _refuse(given: dict[str, Any], defaults: dict[str, Any], belongs: str) -> No
 
 def _watching() -> dict[str, Any]:
     """How a long job is followed: lines on stderr, and a bar where someone may be looking."""
-    from ..training.show import bar
+    from ..training.display import bar
 
     return {"tell": say, "watch": bar, "progress": Trainings()}
 
@@ -194,7 +196,7 @@ def select(
     as_json: Json = False,
 ) -> None:
     """Which model suits the data, from small subsets of it, by calibrated cross-entropy."""
-    from ..pipeline.select.job import select as job
+    from ..jobs.select.job import select as job
 
     result = job(
         data,
@@ -246,7 +248,7 @@ def scale(
     as_json: Json = False,
 ) -> None:
     """Search a base model jointly with the strategies that scale it: a family of models, and sizes beyond it."""
-    from ..pipeline.scale.job import scale as job
+    from ..jobs.scale.job import scale as job
 
     result = job(
         data,
@@ -288,7 +290,7 @@ def study(
     as_json: Json = False,
 ) -> None:
     """Train a grid of supernets, measure how they rank, and judge the claims; trainings are shared between studies."""
-    from ..pipeline.study.job import study as job
+    from ..lab.job import study as job
 
     tell(job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, tell=say), as_json)
 
@@ -298,6 +300,6 @@ def resume(
     run: Annotated[str, typer.Argument(help="The directory of a run that was interrupted.")], as_json: Json = False
 ) -> None:
     """Go on with a run after a kill, a reboot or Ctrl-C; the result is the same to the byte."""
-    from ..pipeline.resume import resume as job
+    from ..commands.resume import resume as job
 
     tell(job(run, **_watching()), as_json)

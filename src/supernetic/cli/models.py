@@ -19,7 +19,7 @@ def derive(
     as_json: Json = False,
 ) -> None:
     """Make a network of a supernet a model of its own: extract, fold, recalibrate, retrain, export."""
-    from ..pipeline.derive import derive as job
+    from ..commands.derive import derive as job
 
     tell(job(run, arch, retrain=retrain or None, name=name or None, out=out or None), as_json)
 
@@ -32,7 +32,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write finished models: weights, ONNX (read back and compared), model card, labels."""
-    from ..pipeline.export import export as job
+    from ..commands.export import export as job
 
     tell(job(source, name=name or None, out=out or None), as_json)
 
@@ -46,7 +46,7 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Classify images with a model."""
-    from ..pipeline.predict import predict as job
+    from ..commands.predict import predict as job
 
     tell(job(model, images, top=top, engine=engine), as_json)
 
@@ -59,6 +59,6 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a run's report again, from its files alone; or compare runs."""
-    from ..pipeline.report import report as job
+    from ..commands.report import report as job
 
     tell(job(runs, why=why or None, out=out or None), as_json)

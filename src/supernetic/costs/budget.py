@@ -24,12 +24,12 @@ import numpy.typing as npt
 from ..errors import BudgetError, InputError, UnknownNameError
 from ..objective import Constraint, combine, resolve, show_quantity
 from ..space import Archs, SequentialSpace, Space
-from .counting import SuffixCounts, count_exactly, count_suffixes
-from .halves import list_halves
+from .graph import CostGraph, Prior, cost_graph_of
+from .half_lists import list_halves
 from .macs import METRICS
 from .proposal import propose_from
-from .table import Metric, Price, costs_of, scale_of
-from .walk import Prior, Walk, walk_of
+from .suffix_counts import SuffixCounts, count_exactly, count_suffixes
+from .table import LayerCost, Metric, costs_of, scale_of
 
 METHODS = ("exact", "proposal", "naive")
 ADDITIVE = ("macs", "params", "latency/ms")
@@ -51,7 +51,7 @@ class BudgetSampler:
     rejects: tuple[Constraint, ...]  # constraints that proposals may violate
     count: tuple[int, int] | None = None  # bounds on the number of architectures in the window; equal where exact
     cap: int = CAP
-    price: Price | None = None  # what constraints by its name are about
+    layer_cost: LayerCost | None = None  # what constraints by its name are about
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Archs, int]:
         """`n` architectures and the number of trials they took."""
@@ -77,7 +77,7 @@ class BudgetSampler:
     def _accepted(self, archs: Archs) -> npt.NDArray[np.bool_]:
         good = np.ones(len(archs), dtype=bool)
         for c in self.rejects:
-            good &= inside(self.space, archs, c, self.price)
+            good &= inside(self.space, archs, c, self.layer_cost)
         return good
 
     def _asked(self) -> str:
@@ -86,7 +86,7 @@ class BudgetSampler:
     def _seen(self, archs: Archs) -> str:
         texts = []
         for c in self.rejects:
-            metric = metric_of(c.name, self.price)
+            metric = metric_of(c.name, self.layer_cost)
             value = costs_of(self.space, archs, metric) / scale_of(metric)
             texts.append(f"{c.name} seen: {show_quantity(float(value.min()))}..{show_quantity(float(value.max()))}")
         return ", ".join(texts)
@@ -112,18 +112,20 @@ def _units(limit: float, scale: int) -> float:
     return float(round(scaled)) if isfinite(scaled) and abs(scaled - round(scaled)) < 1e-6 else scaled
 
 
-def metric_of(name: str, price: Price | None) -> Metric:
+def metric_of(name: str, layer_cost: LayerCost | None) -> Metric:
     """The metric that a cost constraint speaks of."""
-    if price is not None and name == price.name:
-        return price
+    if layer_cost is not None and name == layer_cost.name:
+        return layer_cost
     if name not in METRICS:
         raise InputError(f"{name} has to be measured before it can be a budget, and no measurements were given")
     return name
 
 
-def inside(space: Space, archs: Archs, constraint: Constraint, price: Price | None = None) -> npt.NDArray[np.bool_]:
+def inside(
+    space: Space, archs: Archs, constraint: Constraint, layer_cost: LayerCost | None = None
+) -> npt.NDArray[np.bool_]:
     """Which rows satisfy a cost constraint."""
-    metric = metric_of(constraint.name, price)
+    metric = metric_of(constraint.name, layer_cost)
     low, high = window_of(constraint, scale_of(metric))
     value = costs_of(space, archs, metric)
     return (value >= low) & (value <= high)
@@ -142,29 +144,29 @@ def budget_sampler(
     *,
     prior: Prior = "uniform",
     method: str = "exact",
-    price: Price | None = None,
+    layer_cost: LayerCost | None = None,
 ) -> BudgetSampler:
     """A sampler over the architectures of `space` that satisfy the cost constraints in `where`."""
-    made = _budget_sampler(space, cost_constraints(where), prior, method, price)
-    return replace(made, price=price)
+    made = _budget_sampler(space, cost_constraints(where), prior, method, layer_cost)
+    return replace(made, layer_cost=layer_cost)
 
 
 def _budget_sampler(
-    space: Space, constraints: list[Constraint], prior: Prior, method: str, price: Price | None
+    space: Space, constraints: list[Constraint], prior: Prior, method: str, layer_cost: LayerCost | None
 ) -> BudgetSampler:
     if method == "proposal":
         if prior != "uniform":
             raise InputError(f"the proposal method learns its own frequencies and takes no prior, got {prior!r}")
         main = constraints[0] if constraints else Constraint("macs")
-        metric = metric_of(main.name, price)
+        metric = metric_of(main.name, layer_cost)
         propose, how = propose_from(space, metric, window_of(main, scale_of(metric)))
         return BudgetSampler(space, tuple(constraints), how, propose, tuple(constraints))
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
     additive = [c for c in constraints if c.name in ADDITIVE]
     if method == "exact" and isinstance(space, SequentialSpace) and (additive or not isinstance(prior, str)):
-        main = _tightest(space, additive, prior, price) if additive else Constraint("macs")
-        return _exact(space, constraints, main, prior, metric_of(main.name, price))
+        main = _tightest(space, additive, prior, layer_cost) if additive else Constraint("macs")
+        return _exact(space, constraints, main, prior, metric_of(main.name, layer_cost))
     how = "rejection of unconstrained draws" if constraints else "unconstrained draws"
     return BudgetSampler(space, tuple(constraints), how, _unconstrained(space, prior), tuple(constraints))
 
@@ -179,18 +181,20 @@ def _unconstrained(space: Space, prior: Prior) -> Propose:
     return lambda rng, n: space.sample(rng, n, depth_uniform=prior == "depth-uniform")
 
 
-def _tightest(space: SequentialSpace, additive: list[Constraint], prior: Prior, price: Price | None) -> Constraint:
+def _tightest(
+    space: SequentialSpace, additive: list[Constraint], prior: Prior, layer_cost: LayerCost | None
+) -> Constraint:
     """The constraint that the fewest of 2,000 draws satisfy: counted exactly, it leaves the least to rejection."""
     if len(additive) == 1:
         return additive[0]
     archs = _unconstrained(space, prior)(np.random.default_rng(0), 2000)
-    return min(additive, key=lambda c: float(inside(space, archs, c, price).mean()))
+    return min(additive, key=lambda c: float(inside(space, archs, c, layer_cost).mean()))
 
 
 def _exact(
     space: SequentialSpace, constraints: list[Constraint], main: Constraint, prior: Prior, metric: Metric
 ) -> BudgetSampler:
-    walk, scale = walk_of(space, metric, prior), scale_of(metric)
+    walk, scale = cost_graph_of(space, metric, prior), scale_of(metric)
     low, high = _clip(walk, space, main, scale)
     others = tuple(c for c in constraints if c.name != main.name)
     also = f", then rejection for {' and '.join(str(c) for c in others)}" if others else ""
@@ -233,7 +237,7 @@ def _shown(cost: int, scale: int) -> str:
     return f"{cost:,}" if scale == 1 else f"{cost / scale:,.6g}"
 
 
-def _clip(walk: Walk, space: Space, constraint: Constraint, scale: int) -> tuple[int, int]:
+def _clip(walk: CostGraph, space: Space, constraint: Constraint, scale: int) -> tuple[int, int]:
     """The window cut to the costs there are, or an error that says what they are."""
     least, most = walk.extremes()
     low, high = window_of(constraint, scale)
@@ -251,7 +255,7 @@ def _empty(space: Space, constraint: Constraint, nearest: tuple[int | None, int 
     return BudgetError(f"{space.name}: no architecture has {constraint}{hint}")
 
 
-def _affordable_unit(walk: Walk, high: int | None = None) -> int:
+def _affordable_unit(walk: CostGraph, high: int | None = None) -> int:
     """The finest unit whose suffix table, up to the cost `high`, fits the limits on memory and work."""
     reach = np.cumsum([int(c.max()) for c in walk.costs[::-1]])[::-1]  # greatest cost of what is left from each slot on
     if high is not None:
@@ -261,7 +265,7 @@ def _affordable_unit(walk: Walk, high: int | None = None) -> int:
     return max(1, ceil(entries / TABLE_ENTRIES), ceil(additions / ADDITIONS))
 
 
-def bin_width(walk: Walk, low: int, high: int) -> int:
+def bin_width(walk: CostGraph, low: int, high: int) -> int:
     """Units so fine that rounding moves a network by at most a hundredth of the window, limits permitting."""
     wanted = max(1, (high - low) // (100 * len(walk.slots)))
     return max(wanted, _affordable_unit(walk, high))

@@ -27,7 +27,7 @@ class Cost:
 
 
 @lru_cache(maxsize=200_000)
-def layer_cost(layer: Layer) -> tuple[int, int]:
+def macs_and_params(layer: Layer) -> tuple[int, int]:
     """(MACs, parameters) of one layer."""
     ps = parts(layer)
     return sum(p.macs for p in ps), sum(p.params for p in ps)
@@ -43,7 +43,7 @@ def add_up(layers: Iterable[Layer]) -> tuple[int, int]:
     """(MACs, parameters) of some layers."""
     macs = params = 0
     for layer in layers:
-        m, p = layer_cost(layer)
+        m, p = macs_and_params(layer)
         macs += m
         params += p
     return macs, params
@@ -61,19 +61,19 @@ def peak(blueprint: Blueprint) -> int:
     for i, sources in enumerate(wiring):
         for s in sources:
             last_use[s] = i
-    size = {-1: blueprint.in_channels * blueprint.side**2}
+    size = {-1: blueprint.in_channels * blueprint.resolution**2}
     most, alive = 0, {-1}
     for i, layer in enumerate(blueprint):
         waiting = sum(size[t] for t in alive if t not in wiring[i])
         read = sum(size[t] for t in wiring[i])
         most = max(most, waiting + read - _in_size(layer) + _inner_peak(layer))
-        size[i] = layer.c_out * layer.side_out**2
+        size[i] = layer.c_out * layer.resolution_out**2
         alive = {t for t in (*alive, i) if last_use.get(t, len(blueprint)) > i}
     return most
 
 
 def _in_size(layer: Layer) -> int:
-    return layer.c_in * layer.side**2
+    return layer.c_in * layer.resolution**2
 
 
 def _inner_peak(layer: Layer) -> int:
@@ -81,11 +81,11 @@ def _inner_peak(layer: Layer) -> int:
     tensors = [_in_size(layer)]
     if layer.kind == "mbconv":
         if layer.expansion != 1:
-            tensors.append(layer.hidden * layer.side**2)
-        tensors.append(layer.hidden * layer.side_out**2)
+            tensors.append(layer.hidden * layer.resolution**2)
+        tensors.append(layer.hidden * layer.resolution_out**2)
     elif layer.kind == "reduce":
-        tensors.append(layer.c_out * layer.side_out**2)
-    tensors.append(layer.c_out * layer.side_out**2)
+        tensors.append(layer.c_out * layer.resolution_out**2)
+    tensors.append(layer.c_out * layer.resolution_out**2)
     waits = tensors[0] if layer.shortcut or layer.kind == "reduce" else 0
     return max(a + b + (waits if i else 0) for i, (a, b) in enumerate(pairwise(tensors)))
 
@@ -94,13 +94,13 @@ def layer_table(blueprint: Blueprint) -> list[dict[str, Any]]:
     """One record per layer that computes something: name, label, shapes, MACs and parameters."""
     rows = []
     for layer in blueprint:
-        macs, params = layer_cost(layer)
+        macs, params = macs_and_params(layer)
         rows.append(
             {
                 "name": layer.name,
                 "label": layer.label,
-                "in": [layer.c_in, layer.side, layer.side],
-                "out": [layer.c_out, layer.side_out, layer.side_out],
+                "in": [layer.c_in, layer.resolution, layer.resolution],
+                "out": [layer.c_out, layer.resolution_out, layer.resolution_out],
                 "stride": layer.stride,
                 "macs": macs,
                 "params": params,

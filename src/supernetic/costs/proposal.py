@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..space import Archs, Space
+from .graph import Floats
 from .table import Ints, Metric, costs_of, name_of, scale_of
-from .walk import Floats
 
 ROWS = 1_000_000
 STEP = 25e6  # MACs per bin

@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 INVALID = -1
 
 
-class Price(Hashable, Protocol):
+class LayerCost(Hashable, Protocol):
     """A cost by layer, in whole units so that sums can be counted; hashed by identity."""
 
     @property
@@ -46,7 +46,7 @@ class Price(Hashable, Protocol):
         """What a layer costs, in units."""
 
 
-Metric = str | Price
+Metric = str | LayerCost
 Counted = Callable[[Sequence[Layer]], Mapping[str, int]]
 
 
@@ -100,13 +100,15 @@ class CostTable:
         return join(total, self.finish[metric][state])
 
 
-def tabulate(space: SequentialSpace, price: Price | None = None) -> CostTable:
+def tabulate(space: SequentialSpace, layer_cost: LayerCost | None = None) -> CostTable:
     """Walk the automaton breadth first over its reachable states: all costs of the blueprint, or one price."""
-    cost_of: Counted = _cost_of if price is None else lambda layers: {price.name: sum(map(price.of, layers))}
+    cost_of: Counted = (
+        _cost_of if layer_cost is None else lambda layers: {layer_cost.name: sum(map(layer_cost.of, layers))}
+    )
     layers, first = space.start()
     start = dict(cost_of(layers))
-    if price is not None:
-        start[price.name] += price.base
+    if layer_cost is not None:
+        start[layer_cost.name] += layer_cost.base
     states: dict[State, int] = {first: 0}
     slots = []
     for i, genes in enumerate(space.slots):
@@ -152,8 +154,8 @@ def table_of(space: SequentialSpace, metric: Metric = "macs") -> CostTable:
 
 
 @lru_cache(maxsize=16)
-def _tabulated(space: SequentialSpace, price: Price | None) -> CostTable:
-    return tabulate(space, price)
+def _tabulated(space: SequentialSpace, layer_cost: LayerCost | None) -> CostTable:
+    return tabulate(space, layer_cost)
 
 
 def costs_of(space: Space, archs: Archs, metric: Metric = "macs") -> Ints:

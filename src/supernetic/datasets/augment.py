@@ -37,12 +37,12 @@ class Augment:
         if self.shift < 0 or not 0 <= self.crop <= 1:
             raise InputError(f"shift must be 0 or more and crop 0 to 1, got {self.shift} and {self.crop}")
 
-    def __call__(self, images: Tensor, side: int, generator: torch.Generator) -> Tensor:
-        """Bytes N x H x W x C to floats in 0..1, N x C x `side` x `side`, channels last."""
+    def __call__(self, images: Tensor, resolution: int, generator: torch.Generator) -> Tensor:
+        """Bytes N x H x W x C to floats in 0..1, N x C x `resolution` x `resolution`, channels last."""
         if self.shift or self.flip:
             images = shift_and_flip(images, self.shift, self.flip, generator)
         x = as_floats(images)
-        x = random_crop(x, side, self.crop, generator) if self.crop else resize(x, side)
+        x = random_crop(x, resolution, self.crop, generator) if self.crop else resize(x, resolution)
         return apply_policy(self.policy, x, generator) if self.policy else x
 
 
@@ -63,11 +63,11 @@ def as_floats(images: Tensor) -> Tensor:
     return images.permute(0, 3, 1, 2).float().mul_(1 / 255)
 
 
-def resize(x: Tensor, side: int) -> Tensor:
+def resize(x: Tensor, resolution: int) -> Tensor:
     """Bicubic with antialiasing; what is of that size already stays as it is."""
-    if x.shape[2:] == (side, side):
+    if x.shape[2:] == (resolution, resolution):
         return x
-    return interpolate(x, (side, side), mode="bicubic", antialias=True).clamp(0, 1)
+    return interpolate(x, (resolution, resolution), mode="bicubic", antialias=True).clamp(0, 1)
 
 
 def shift_and_flip(images: Tensor, shift: int, flip: bool, generator: torch.Generator) -> Tensor:
@@ -85,8 +85,8 @@ def shift_and_flip(images: Tensor, shift: int, flip: bool, generator: torch.Gene
     return padded.view(-1, channels).index_select(0, pixels.view(-1)).view(images.shape)
 
 
-def random_crop(x: Tensor, side: int, smallest: float, generator: torch.Generator) -> Tensor:
-    """A part of each image of random area, aspect and place, resized (bilinear) to `side`.
+def random_crop(x: Tensor, resolution: int, smallest: float, generator: torch.Generator) -> Tensor:
+    """A part of each image of random area, aspect and place, resized (bilinear) to `resolution`.
 
     Paper: Szegedy et al., "Going deeper with convolutions", 2015, arXiv 1409.4842, section 6.
     """
@@ -101,6 +101,6 @@ def random_crop(x: Tensor, side: int, smallest: float, generator: torch.Generato
     matrix = torch.zeros(n, 2, 3)
     matrix[:, [0, 1], [0, 1]] = chosen
     matrix[:, :, 2] = centre
-    grid = affine_grid(matrix.to(x.device), [n, x.shape[1], side, side], align_corners=False)
+    grid = affine_grid(matrix.to(x.device), [n, x.shape[1], resolution, resolution], align_corners=False)
     cut = grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
     return cut.contiguous(memory_format=torch.channels_last)

@@ -33,7 +33,7 @@ class Batches:
     seed: int = 0
     augment: Augment | None = None
     device: torch.device | str = "cpu"
-    side: int | None = None  # None: as the images are
+    resolution: int | None = None  # None: as the images are
     rank: int = 0
     world: int = 1
     _images: Tensor = field(init=False, repr=False, compare=False)
@@ -74,7 +74,7 @@ class Batches:
             return self._plain(rows)
         state = np.random.SeedSequence([self.seed, step, self.rank, AUGMENT]).generate_state(1, np.uint64)
         generator = torch.Generator().manual_seed(int(state[0] >> np.uint64(1)))
-        x = self.augment(self._bytes(rows), self.side or self.dataset.side, generator)
+        x = self.augment(self._bytes(rows), self.resolution or self.dataset.resolution, generator)
         return self._normalise(x), self._labels[rows].to(self.device)
 
     def evaluate(self) -> Iterator[Batch]:
@@ -97,7 +97,7 @@ class Batches:
         return self._order[epoch]
 
     def _plain(self, rows: Indices) -> Batch:
-        x = resize(as_floats(self._bytes(rows)), self.side or self.dataset.side)
+        x = resize(as_floats(self._bytes(rows)), self.resolution or self.dataset.resolution)
         return self._normalise(x), self._labels[rows].to(self.device)
 
     def _bytes(self, rows: Indices) -> Tensor:

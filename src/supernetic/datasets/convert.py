@@ -32,9 +32,9 @@ def choose(labels: Labels, count: int) -> Indices:
 
 def sheet_of(images: Images, columns: int) -> Images:
     """Tiles side by side, row by row: H x W."""
-    n, side = images.shape[:2]
-    rows = images[..., 0].reshape(n // columns, columns, side, side).swapaxes(1, 2)
-    return np.ascontiguousarray(rows.reshape(n // columns * side, columns * side))
+    n, resolution = images.shape[:2]
+    rows = images[..., 0].reshape(n // columns, columns, resolution, resolution).swapaxes(1, 2)
+    return np.ascontiguousarray(rows.reshape(n // columns * resolution, columns * resolution))
 
 
 def select(source: Path) -> tuple[Images, dict[str, Labels]]:

@@ -52,7 +52,7 @@ class Dataset:
             raise DataError(f"{self.source}: every image must be in exactly one split")
 
     @property
-    def side(self) -> int:
+    def resolution(self) -> int:
         """Height and width of the images, in pixels."""
         return int(self.images.shape[1])
 
@@ -106,7 +106,7 @@ class Dataset:
             "name": self.name,
             "source": self.source,
             "licence": self.licence,
-            "side": self.side,
+            "resolution": self.resolution,
             "channels": self.channels,
             "classes": list(self.classes),
             "images": {name: len(rows) for name, rows in self.splits.items()},

@@ -85,10 +85,10 @@ def _suffixes() -> str:
 
 
 def _pixels(files: list[Path]) -> Pixels:
-    def pixels(rows: Indices, side: int | None, gray: bool | None) -> tuple[Images, list[str]]:
+    def pixels(rows: Indices, resolution: int | None, gray: bool | None) -> tuple[Images, list[str]]:
         paths = [files[row] for row in rows]
-        if side is None:
-            side = int(np.median([min(size) for p in paths if (size := size_of(p))] or [1]))
+        if resolution is None:
+            resolution = int(np.median([min(size) for p in paths if (size := size_of(p))] or [1]))
         images: list[Image.Image] = []
         faults: list[str] = []
         changes: Counter[str] = Counter()
@@ -101,19 +101,19 @@ def _pixels(files: list[Path]) -> Pixels:
                 continue
             changes[change] += 1
             sizes[image.size] += 1
-            images.append(square(image, side))
+            images.append(square(image, resolution))
         if faults:
             more = f" (and {len(faults) - SHOWN} more)" if len(faults) > SHOWN else ""
             raise DataError("; ".join(faults[:SHOWN]) + more)
         notes = [f"{n} {change}" for change, n in sorted(changes.items()) if change]
-        if set(sizes) != {(side, side)}:
-            notes.append(f"{_range(sizes)}: cut to the centre and resized to {side}x{side}")
+        if set(sizes) != {(resolution, resolution)}:
+            notes.append(f"{_range(sizes)}: cut to the centre and resized to {resolution}x{resolution}")
         modes = Counter(image.mode for image in images)
         gray = set(modes) == {"L"} if gray is None else gray
         if len(modes) > 1:
             both = f"{modes['L']} gray and {modes['RGB']} colour images"
             notes.append(f"{both}: all read as {'gray' if gray else 'colour'}")
-        return as_array(images, side, gray), notes
+        return as_array(images, resolution, gray), notes
 
     return pixels
 

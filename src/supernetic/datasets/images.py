@@ -67,28 +67,28 @@ def size_of(path: Path) -> tuple[int, int] | None:
         return None
 
 
-def square(image: Image.Image, side: int) -> Image.Image:
-    """The centre of an image as `side` x `side` pixels (bicubic, with antialiasing)."""
-    if image.size == (side, side):
+def square(image: Image.Image, resolution: int) -> Image.Image:
+    """The centre of an image as `resolution` x `resolution` pixels (bicubic, with antialiasing)."""
+    if image.size == (resolution, resolution):
         return image
-    return ImageOps.fit(image, (side, side), Image.Resampling.BICUBIC)
+    return ImageOps.fit(image, (resolution, resolution), Image.Resampling.BICUBIC)
 
 
-def as_array(images: Sequence[Image.Image], side: int, gray: bool) -> Images:
+def as_array(images: Sequence[Image.Image], resolution: int, gray: bool) -> Images:
     """Images of one size as an array of one or three channels."""
-    out = np.empty((len(images), side, side, 1 if gray else 3), dtype=np.uint8)
+    out = np.empty((len(images), resolution, resolution, 1 if gray else 3), dtype=np.uint8)
     for i, image in enumerate(images):
         out[i] = np.asarray(image.convert("L" if gray else "RGB")).reshape(out[i].shape)
     return out
 
 
-def fit(images: Images, side: int) -> Images:
+def fit(images: Images, resolution: int) -> Images:
     """`square` over an array."""
-    if images.shape[1:3] == (side, side):
+    if images.shape[1:3] == (resolution, resolution):
         return images
     gray = images.shape[3] == 1
-    resized = [square(Image.fromarray(image[..., 0] if gray else image), side) for image in images]
-    return as_array(resized, side, gray)
+    resized = [square(Image.fromarray(image[..., 0] if gray else image), resolution) for image in images]
+    return as_array(resized, resolution, gray)
 
 
 def recolour(images: Images, gray: bool | None) -> Images:

@@ -22,7 +22,7 @@ LARGEST_SIDE = 1024
 def load(
     source: str | Path = EMBEDDED,
     *,
-    side: int | None = None,
+    resolution: int | None = None,
     gray: bool | None = None,
     classes: Sequence[str] | None = None,
     limit: int | None = None,
@@ -33,12 +33,12 @@ def load(
 ) -> Dataset:
     """The data set at `source`: a name ("embedded", "cifar10", "fashion-mnist"), a folder, an `.npz`, an archive.
 
-    `side` resizes, `gray` chooses one channel or three, `classes` keeps some, `limit` keeps a stratified subset of so
-    many images in all. Splits that the source has are kept; the others are cut from its training images, by share (or
+    `resolution` resizes, `gray` chooses one channel or three, `classes` keeps some, `limit` keeps a stratified subset
+    of so many images in all. Splits that the source has are kept; others are cut from its training images, by share (or
     by number of images, from 1 on), alike for every class. All draws depend on `seed` only.
     """
-    if side is not None and not 1 <= side <= LARGEST_SIDE:
-        raise InputError(f"the side of images must be 1 to {LARGEST_SIDE} pixels, got {side}")
+    if resolution is not None and not 1 <= resolution <= LARGEST_SIDE:
+        raise InputError(f"the side of images must be 1 to {LARGEST_SIDE} pixels, got {resolution}")
     found = read(source)
     labels, names, given = _keep(found, classes)
     if len(names) < 2:
@@ -50,7 +50,7 @@ def load(
     labels = labels[rows]
     _check_counts(found, labels, names, given)
     splits = split(labels, given, {"valid": valid, "calibrate": calibrate, "test": test}, seed)
-    images, notes = found.pixels(rows, side, gray)
+    images, notes = found.pixels(rows, resolution, gray)
     return Dataset(
         name=found.name,
         images=images,

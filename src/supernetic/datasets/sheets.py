@@ -89,15 +89,20 @@ def whole(
     return Source(name, path, joined, tuple(classes), given, from_arrays(images), licence)
 
 
-def tiles(what: str, data: bytes, count: int, side: int | None = None) -> Images:
+def tiles(what: str, data: bytes, count: int, resolution: int | None = None) -> Images:
     """The first `count` tiles of a sheet; the side follows from the sheet's area if it is full."""
     sheet = _decode(what, data)
     height, width, channels = sheet.shape
-    side = side or isqrt(height * width // count)
-    if side == 0 or height % side or width % side or (height // side) * (width // side) < count:
+    resolution = resolution or isqrt(height * width // count)
+    if (
+        resolution == 0
+        or height % resolution
+        or width % resolution
+        or (height // resolution) * (width // resolution) < count
+    ):
         raise DataError(f"{what} must be a sheet of {count} square tiles, got {width}x{height} pixels")
-    cut = sheet.reshape(height // side, side, width // side, side, channels).swapaxes(1, 2)
-    return np.ascontiguousarray(cut.reshape(-1, side, side, channels)[:count])
+    cut = sheet.reshape(height // resolution, resolution, width // resolution, resolution, channels).swapaxes(1, 2)
+    return np.ascontiguousarray(cut.reshape(-1, resolution, resolution, channels)[:count])
 
 
 def _decode(what: str, data: bytes) -> Images:

@@ -13,9 +13,9 @@ from .images import fit, recolour
 
 
 class Pixels(Protocol):
-    """The images of some rows, all `side` x `side` (None: as they are) and gray or colour (None: as they are)."""
+    """The images of some rows, at one `resolution` and gray or colour; None leaves either as it is."""
 
-    def __call__(self, rows: Indices, side: int | None, gray: bool | None) -> tuple[Images, list[str]]:
+    def __call__(self, rows: Indices, resolution: int | None, gray: bool | None) -> tuple[Images, list[str]]:
         """The images, and notes on what had to be changed."""
 
 
@@ -37,14 +37,14 @@ class Source:
 def from_arrays(images: Images) -> Pixels:
     """Pixels of images that are in memory already."""
 
-    def pixels(rows: Indices, side: int | None, gray: bool | None) -> tuple[Images, list[str]]:
+    def pixels(rows: Indices, resolution: int | None, gray: bool | None) -> tuple[Images, list[str]]:
         chosen = images if np.array_equal(rows, np.arange(len(images))) else images[rows]
         notes = []
         height, width = images.shape[1:3]
-        if side is None and height != width:
-            side = min(height, width)
-            notes.append(f"images are {height}x{width}: cut to the centre, {side}x{side}")
-        chosen = fit(chosen, side) if side is not None else chosen
+        if resolution is None and height != width:
+            resolution = min(height, width)
+            notes.append(f"images are {height}x{width}: cut to the centre, {resolution}x{resolution}")
+        chosen = fit(chosen, resolution) if resolution is not None else chosen
         return recolour(chosen, gray), notes
 
     return pixels

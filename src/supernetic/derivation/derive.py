@@ -24,7 +24,7 @@ def derive(
     """
     network = supernet.extract(arch)
     device = next(network.parameters()).device
-    batches = fixed_images(Batches(dataset, seed=seed, device=device, side=network.blueprint.side), images)
+    batches = fixed_images(Batches(dataset, seed=seed, device=device, resolution=network.blueprint.resolution), images)
     recalibrate(network, batches)
     if supernet.stabilised == supernet.space:
         return network.eval(), None

@@ -110,8 +110,8 @@ def _stack(features: Features) -> Tensor:
     """Options x images x channels x pixels. A skip may be narrower than the others: all are cut to its channels."""
     if len(features) < 2:
         raise InputError(f"comparing takes the features of at least two options, got {len(features)}")
-    sides = {tuple(f.shape[2:]) for f in features.values()}
-    if len(sides) > 1:
-        raise InputError(f"features of different options must have the same sides, got {sorted(sides)}")
+    slice_sides = {tuple(f.shape[2:]) for f in features.values()}
+    if len(slice_sides) > 1:
+        raise InputError(f"features of different options must have the same sides, got {sorted(slice_sides)}")
     width = min(f.shape[1] for f in features.values())
     return torch.stack([f[:, :width].flatten(2) for f in features.values()]).detach().double().cpu()

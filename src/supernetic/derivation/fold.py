@@ -84,7 +84,7 @@ def fold(network: Network, finished: Blueprint, *, probe: Tensor | None = None) 
     work.fold()
     before, after = deepcopy(network).eval(), work.new.to(like.device).eval()
     if probe is None:
-        shape = (PROBES, finished.in_channels, finished.side, finished.side)
+        shape = (PROBES, finished.in_channels, finished.resolution, finished.resolution)
         probe = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     expected = before(probe.to(like))
     deviation = float((after(probe.to(like)) - expected).abs().max())

@@ -4,7 +4,7 @@ An evaluation depends on the architecture (and the evaluator's own settings) onl
 """
 
 from .cost import CostEvaluator
-from .evaluator import Evaluator, Together
+from .evaluator import CombinedEvaluator, Evaluator
 from .table import TableEvaluator
 
-__all__ = ["CostEvaluator", "Evaluator", "TableEvaluator", "Together"]
+__all__ = ["CombinedEvaluator", "CostEvaluator", "Evaluator", "TableEvaluator"]

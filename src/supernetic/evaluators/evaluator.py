@@ -26,7 +26,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True)
-class Together:
+class CombinedEvaluator:
     """The metrics of several evaluators in one record."""
 
     parts: tuple[Evaluator, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..costs import Price, costs_of
+from ..costs import LayerCost, costs_of
 from ..objective import Metrics
 from ..space import Arch, Space
 
@@ -17,7 +17,7 @@ class LatencyEvaluator:
     """Latencies of the finished networks of a space; the table says how far they can be trusted."""
 
     space: Space
-    table: Price
+    table: LayerCost
 
     @property
     def metrics(self) -> tuple[str, ...]:

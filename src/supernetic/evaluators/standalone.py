@@ -5,30 +5,19 @@ Paper: none; it is how benchmarks such as NAS-Bench-201 are made, and what super
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
 
-import torch
-from torch import Tensor, nn
-
-from ..datasets.augment import parse
-from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
 from ..errors import InputError, SupernetError
+from ..networks.scores import full_names
+from ..networks.training import measure, one_thread, training
 from ..nn.network import Network, build
 from ..objective import Metrics
-from ..parallel.spread import Report, spread
-from ..run import Run
+from ..parallel.workers import Report, map_in_workers
 from ..space import Arch, Space
-from ..training.loop import Progress, fit, plan_for
 from ..training.recipe import Recipe
-from .scores import Logits, full_names, scores, splits_of
-
-BATCH = 256  # images that are validated at a time
-TASK = "network"  # its name in metrics.jsonl and among the checkpoints
-RECORDS = 10  # times in a training that progress is recorded, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +52,12 @@ class StandaloneEvaluator:
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
         """One record per architecture; a training that diverges gives NaN."""
         checked = [self.space.check(a) for a in archs]
-        return spread(self._work, checked, self.workers)
+        return map_in_workers(self._work, checked, self.workers)
 
     def train(self, arch: Arch) -> Network:
         """The trained network."""
         network = build(self.space.blueprint(arch), seed=self.seed)
-        for _ in training(network, network.blueprint.side, self.dataset, self.recipe, self.seed):
+        for _ in training(network, network.blueprint.resolution, self.dataset, self.recipe, self.seed):
             pass
         return network
 
@@ -83,42 +72,4 @@ class StandaloneEvaluator:
             raise
         except SupernetError:  # diverged
             return dict.fromkeys(self.metrics, nan)
-        return measure(network, network.blueprint.side, self.dataset, self.metrics)
-
-
-def training(
-    network: nn.Module, side: int, dataset: Dataset, recipe: Recipe, seed: int, run: Run | None = None
-) -> Iterator[Progress]:
-    """The steps of a network's training on images of a side; with a `run`, recorded and resumed there."""
-    augment = parse(recipe.augment) if recipe.augment else None
-    batches = Batches(dataset, "train", recipe.batch_size, seed, augment, side=side)
-    steps = plan_for(network, batches, None, recipe).steps
-    every = max(1, min(50, steps // RECORDS))
-    checkpoint = min(1000, max(every, steps // RECORDS))
-    return fit(network, batches, None, recipe, run, seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint)
-
-
-def measure(network: nn.Module, side: int, dataset: Dataset, metrics: Sequence[str]) -> Metrics:
-    """Metrics of a trained network, in evaluation mode; NaN if its logits are not finite."""
-    splits = splits_of(metrics)
-    logits = {split: logits_of(network, side, dataset, split) for split in splits}
-    return scores(metrics, logits, {split: dataset.labels[dataset.splits[split]] for split in splits})
-
-
-@torch.inference_mode()
-def logits_of(network: nn.Module, side: int, dataset: Dataset, split: str) -> Logits:
-    """Logits of a split's images, in the order of the images there."""
-    found: list[Tensor] = [network(x) for x, _ in Batches(dataset, split, BATCH, side=side).evaluate()]
-    logits: Logits = torch.cat(found).numpy()
-    return logits
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Within, torch computes with one thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+        return measure(network, network.blueprint.resolution, self.dataset, self.metrics)

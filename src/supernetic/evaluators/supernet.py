@@ -24,13 +24,13 @@ from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
 from ..derivation.recalibrate import even, fixed_images
 from ..errors import InputError, UnknownNameError
+from ..networks.scores import Logits, full_names, scores, splits_of
 from ..nn.run import run
 from ..nn.unit import WHOLE, Statistics, Unit
 from ..objective import Metrics
 from ..space import Arch, Space
 from ..supernets.supernet import Supernet
-from .scores import Logits, full_names, scores, splits_of
-from .walk import IMAGE, Node, grow, walk
+from .prefix_tree import IMAGE, Node, grow, walk
 
 BN = ("recalibrate", "batch", "running")
 BATCH = Statistics(None, None, 0.0)  # the batch's own, and none are kept
@@ -58,18 +58,18 @@ class SupernetEvaluator:
         bn: str = "recalibrate",
         images: int = 1024,
         batch_size: int = 256,
-        side: str = "",
+        slice_side: str = "",
         seed: int = 0,
     ) -> None:
-        """`images` of the training split recalibrate BN; `side` is that of a two-sided supernet, both by default."""
+        """`images` of the training split recalibrate BN; `slice_side` is `left`, `right` or both, the default."""
         self.supernet, self.dataset, self.split, self.bn = supernet, dataset, split, bn
         self.space = shared_cells(supernet.space)
         self.metrics = full_names(split, metrics)
-        self.sides = supernet.sides if side in ("", "both") else (side,)
+        self.slice_sides = supernet.slice_sides if slice_side in ("", "both") else (slice_side,)
         self._require(images, batch_size)
         device = next(supernet.parameters()).device
         pixels = next(iter(supernet.resolutions)) if len(supernet.resolutions) == 1 else None
-        make = partial(Batches, dataset, seed=seed, device=device, side=pixels)
+        make = partial(Batches, dataset, seed=seed, device=device, resolution=pixels)
         self._data = {s: make(s, even(len(make(s)), batch_size)) for s in splits_of(self.metrics)}
         self._labels = {s: dataset.labels[dataset.splits[s]] for s in self._data}
         self._fixed: tuple[Tensor, ...] = ()
@@ -139,30 +139,30 @@ class SupernetEvaluator:
         classes = group[0][1][-1].c_out
         total = {s: np.empty((len(group), len(y), classes), np.float32) for s, y in self._labels.items()}
         rows = {number: row for row, (number, _) in enumerate(group)}
-        for side in self.sides:
+        for slice_side in self.slice_sides:
             tree = grow(group)
-            self._place_statistics(tree, side)
+            self._place_statistics(tree, slice_side)
             for seen, x in enumerate(self._fixed, 1):
-                for _ in walk(tree, x, partial(self._compute, side, seen), norms_only=True):
+                for _ in walk(tree, x, partial(self._compute, slice_side, seen), norms_only=True):
                     pass
             for split, batches in self._data.items():
                 end = 0
                 for x, _ in batches.evaluate():
                     start, end = end, end + len(x)
-                    for node, output in walk(tree, x, partial(self._compute, side, 0)):
+                    for node, output in walk(tree, x, partial(self._compute, slice_side, 0)):
                         for number in node.ends:
                             part = total[split][rows[number], start:end]
                             logits = output.float().cpu().numpy()
-                            part[:] = logits if side == self.sides[0] else part + logits
+                            part[:] = logits if slice_side == self.slice_sides[0] else part + logits
         return {number: {split: logits[row] for split, logits in total.items()} for number, row in rows.items()}
 
-    def _place_statistics(self, tree: Node, side: str) -> None:
+    def _place_statistics(self, tree: Node, slice_side: str) -> None:
         """To every BN of a tree: fresh statistics, which are averaged then, or the supernet's own."""
         found = [
             (node, role, unit.averages((view or WHOLE).out))
             for node in tree.nodes()
             if node is not tree and self.bn != "batch"
-            for role, (unit, view) in self.supernet.units(node.layer, side).items()
+            for role, (unit, view) in self.supernet.units(node.layer, slice_side).items()
             if unit.norm is not None
         ]
         if self.bn == "recalibrate" and found:
@@ -173,13 +173,13 @@ class SupernetEvaluator:
         for node, role, own in found:
             node.statistics[role] = Statistics(*own)
 
-    def _compute(self, side: str, seen: int, node: Node, xs: list[Tensor]) -> Tensor:
+    def _compute(self, slice_side: str, seen: int, node: Node, xs: list[Tensor]) -> Tensor:
         """Run a layer. While BN is recalibrated, `seen` counts the batches; after that it is 0."""
         if node.sources == (IMAGE,):
-            xs = [self.supernet.resize(xs[0], node.layer.side)]
+            xs = [self.supernet.resize(xs[0], node.layer.resolution)]
         units = {
             role: partial(unit, view=view, stats=self._statistics(node, role, unit, seen))
-            for role, (unit, view) in self.supernet.units(node.layer, side).items()
+            for role, (unit, view) in self.supernet.units(node.layer, slice_side).items()
         }
         return run(node.layer, xs, units)
 

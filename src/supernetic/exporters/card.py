@@ -33,7 +33,7 @@ class Card:
     name: str
     task: str
     classes: tuple[str, ...]
-    side: int  # of the images that the network reads, in pixels
+    resolution: int  # of the images that the network reads, in pixels
     channels: int  # 1 gray, 3 colour
     mean: tuple[float, ...]  # per channel, for pixels in 0..1
     std: tuple[float, ...]
@@ -45,16 +45,16 @@ class Card:
     seeds: tuple[int, ...] = ()
     recipe: str = ""
     notes: tuple[str, ...] = ()
-    data_side: int = 0  # images are cut to this side first, as the data set was; 0: to `side` at once
+    data_resolution: int = 0  # images are cut to this side first, as the data set was; 0: to `side` at once
     licence: str = ""  # of the data
 
     def prepare(self, images: Images) -> Tensor:
-        """Bytes N x H x W x C, cut to `data_side` or `side` already, as the network reads them."""
+        """Bytes N x H x W x C, cut to `data_side` or `resolution` already, as the network reads them."""
         import torch
 
         from ..datasets.augment import as_floats, resize
 
-        x = resize(as_floats(torch.from_numpy(images)), self.side)
+        x = resize(as_floats(torch.from_numpy(images)), self.resolution)
         mean, std = (x.new_tensor(v).view(1, -1, 1, 1) for v in (self.mean, self.std))
         return ((x - mean) / std).contiguous(memory_format=torch.channels_last)
 
@@ -65,14 +65,14 @@ class Card:
             "task": self.task,
             "classes": list(self.classes),
             "preprocessing": {
-                "side": self.side,
+                "resolution": self.resolution,
                 "channels": self.channels,
                 "mean": list(self.mean),
                 "std": list(self.std),
-                "data_side": self.data_side or self.side,
+                "data_resolution": self.data_resolution or self.resolution,
                 "resize": f"{RESIZE}, {RESIZE_AGAIN}" if self.resized_twice else RESIZE,
                 "scale": SCALE,
-                "layout": "float32, N x C x side x side",
+                "layout": "float32, N x C x resolution x resolution",
             },
             "settings": {"space": self.space, "arch": self.arch, "recipe": self.recipe, "seeds": list(self.seeds)},
             "metrics": {k: v if isfinite(v) else None for k, v in self.metrics.items()},
@@ -90,7 +90,7 @@ class Card:
             name=record["name"],
             task=record["task"],
             classes=tuple(record["classes"]),
-            side=images["side"],
+            resolution=images["resolution"],
             channels=images["channels"],
             mean=tuple(images["mean"]),
             std=tuple(images["std"]),
@@ -102,26 +102,29 @@ class Card:
             seeds=tuple(settings["seeds"]),
             recipe=settings["recipe"],
             notes=tuple(record["notes"]),
-            data_side=0 if images["data_side"] == images["side"] else images["data_side"],
+            data_resolution=0 if images["data_resolution"] == images["resolution"] else images["data_resolution"],
             licence=record["licence"],
         )
 
     @property
     def resized_twice(self) -> bool:
         """Whether the data set's images had another side than the network's."""
-        return self.data_side not in (0, self.side)
+        return self.data_resolution not in (0, self.resolution)
 
 
 def page(card: Card, deviation: float | None) -> str:
     """The model card, in Markdown. `deviation` is that of the ONNX file; None: there is no such file."""
-    shape = f"N x {card.channels} x {card.side} x {card.side}"
+    shape = f"N x {card.channels} x {card.resolution} x {card.resolution}"
     parts = [
         f"# {escape(card.name)}",
         escape(card.task),
         _table(
             ["", ""],
             [
-                ["input", f"{card.side} x {card.side} pixels, {'gray' if card.channels == 1 else 'colour'}"],
+                [
+                    "input",
+                    f"{card.resolution} x {card.resolution} pixels, {'gray' if card.channels == 1 else 'colour'}",
+                ],
                 ["output", f"logits of {len(card.classes)} classes"],
                 ["multiply-accumulates per image", f"{show_quantity(card.macs)} ({card.macs:,})"],
                 ["parameters", f"{card.params:,}"],
@@ -149,7 +152,7 @@ def page(card: Card, deviation: float | None) -> str:
     parts += [
         "`supernetic predict path/to/this/directory IMAGES...` prepares images itself and classifies them.",
         "## Images",
-        f"- {card.to_json()['preprocessing']['resize']}, to {_sides(card)} pixels;\n"
+        f"- {card.to_json()['preprocessing']['resize']}, to {_resolutions(card)} pixels;\n"
         f"- {'gray (ITU-R 601 luma)' if card.channels == 1 else 'RGB; gray images are repeated'}, upright, transparent "
         f"ones on white;\n- {SCALE}: mean {_list(card.mean)}, std {_list(card.std)}.",
         "## Classes",
@@ -192,9 +195,9 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
 
 
-def _sides(card: Card) -> str:
-    first = f"{card.data_side} x {card.data_side} and then " if card.resized_twice else ""
-    return f"{first}{card.side} x {card.side}"
+def _resolutions(card: Card) -> str:
+    first = f"{card.data_resolution} x {card.data_resolution} and then " if card.resized_twice else ""
+    return f"{first}{card.resolution} x {card.resolution}"
 
 
 def _list(values: tuple[float, ...]) -> str:

@@ -71,7 +71,9 @@ def _fill(
     directory: Path, network: Network, card: Card, weights: bytes, record: dict[str, Any], onnx: bool
 ) -> dict[str, Any]:
     """Write all files; the record is completed and returned."""
-    deviation = write_onnx(network, directory / ONNX, channels=card.channels, side=card.side) if onnx else None
+    deviation = (
+        write_onnx(network, directory / ONNX, channels=card.channels, resolution=card.resolution) if onnx else None
+    )
     labels = "".join(f"{' '.join(name.split())}\n" for name in card.classes)
     _put(directory / WEIGHTS, weights)
     _put(directory / LABELS, labels.encode(errors="replace"))  # names of folders need not be valid text
@@ -153,7 +155,7 @@ def _check(network: Network, card: Card) -> None:
     for what, ours, theirs, fits in (
         ("classes", made.classes, len(card.classes), made.classes >= len(card.classes)),  # spaces may have more
         ("channels", made.in_channels, card.channels, made.in_channels == card.channels),
-        ("pixels a side", made.side, card.side, made.side == card.side),
+        ("pixels a side", made.resolution, card.resolution, made.resolution == card.resolution),
     ):
         if not fits:
             raise InputError(f"the model {card.name}: the network has {ours} {what}, its card says {theirs}")

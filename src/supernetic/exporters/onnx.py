@@ -36,19 +36,19 @@ def require_onnx() -> None:
         raise InputError(NEEDED)
 
 
-def write_onnx(network: nn.Module, path: Path, *, channels: int, side: int) -> float:
-    """Write the network for batches of any size of images of `side` x `side`.
+def write_onnx(network: nn.Module, path: Path, *, channels: int, resolution: int) -> float:
+    """Write the network for batches of any size of images of `resolution` x `resolution`.
 
     Returns by how much onnxruntime's logits differ from torch's at most, relative to the largest. A file that differs
     by more than rounding can explain is not kept.
     """
     require_onnx()
     network = copy.deepcopy(network).cpu().eval()
-    data = _exported(network, torch.zeros(2, channels, side, side))
+    data = _exported(network, torch.zeros(2, channels, resolution, resolution))
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         temporary.write_bytes(data)
-        deviation = compare(network, temporary, channels, side)
+        deviation = compare(network, temporary, channels, resolution)
         if not deviation <= TOLERANCE:
             raise SupernetError(f"{path} was not written: its logits differ from the network's by {deviation:.2g}")
         os.replace(temporary, path)
@@ -60,13 +60,13 @@ def write_onnx(network: nn.Module, path: Path, *, channels: int, side: int) -> f
     return deviation
 
 
-def compare(network: nn.Module, path: Path, channels: int, side: int) -> float:
+def compare(network: nn.Module, path: Path, channels: int, resolution: int) -> float:
     """The largest difference between the logits of a network and of its file, as a share of the largest logit."""
     reader = session(path)
     generator = torch.Generator().manual_seed(0)
     worst = 0.0
     for batch in (1, 3):
-        images = torch.randn(batch, channels, side, side, generator=generator)
+        images = torch.randn(batch, channels, resolution, resolution, generator=generator)
         with torch.inference_mode():
             ours = network(images).numpy()
         theirs = run(reader, images.numpy())
@@ -92,7 +92,7 @@ def session(path: str | Path, threads: int = 1) -> Any:
 
 
 def run(reader: Any, images: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Logits of a batch, N x C x side x side."""
+    """Logits of a batch, N x C x resolution x resolution."""
     try:
         (logits,) = reader.run([reader.get_outputs()[0].name], {reader.get_inputs()[0].name: images})
     except Exception as error:

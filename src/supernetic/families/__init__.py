@@ -3,6 +3,6 @@
 `catalog.models` makes members of them from text.
 """
 
-from .member import Family, Member, Plain
+from .candidate_model import CandidateModel, Family, Plain
 
-__all__ = ["Family", "Member", "Plain"]
+__all__ = ["CandidateModel", "Family", "Plain"]

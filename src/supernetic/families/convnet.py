@@ -31,14 +31,16 @@ class ConvNet:
         if self.kernel % 2 == 0:
             raise InputError(f"ConvNet: kernel must be odd, got {self.kernel}")
 
-    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+    def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
         """Convolutions, global average pool, classifier."""
         layers, c = [], in_channels
         for i in range(self.depth):
             if i and self.pool:
-                layers.append(Layer(f"pool{i}", "maxpool", c, c, side, halved(side, 2), 2, 2, stage=1))
-                side = halved(side, 2)
-            layers.append(Layer(f"conv{i}", "conv", c, self.width, side, side, self.kernel, act="relu", stage=1))
+                layers.append(Layer(f"pool{i}", "maxpool", c, c, resolution, halved(resolution, 2), 2, 2, stage=1))
+                resolution = halved(resolution, 2)
+            layers.append(
+                Layer(f"conv{i}", "conv", c, self.width, resolution, resolution, self.kernel, act="relu", stage=1)
+            )
             c = self.width
-        ends = Layer("head.pool", "gap", c, c, side, 1), Layer("classifier", "linear", c, classes, 1, 1)
+        ends = Layer("head.pool", "gap", c, c, resolution, 1), Layer("classifier", "linear", c, classes, 1, 1)
         return Blueprint((*layers, *ends))

@@ -19,9 +19,9 @@ class Logistic:
 
     cpu: ClassVar[Mapping[str, Any]] = {}
 
-    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+    def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
         """Flatten, classify."""
-        return _dense((), classes, in_channels, side)
+        return _dense((), classes, in_channels, resolution)
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class MLP:
 
     cpu: ClassVar[Mapping[str, Any]] = {"width": 256, "depth": 3}
 
-    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+    def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
         """Flatten, hidden layers, classifier."""
-        return _dense((self.width,) * self.depth, classes, in_channels, side)
+        return _dense((self.width,) * self.depth, classes, in_channels, resolution)
 
 
-def _dense(widths: tuple[int, ...], classes: int, in_channels: int, side: int) -> Blueprint:
-    c = in_channels * side**2
-    layers = [Layer("flatten", "flatten", in_channels, c, side, 1)]
+def _dense(widths: tuple[int, ...], classes: int, in_channels: int, resolution: int) -> Blueprint:
+    c = in_channels * resolution**2
+    layers = [Layer("flatten", "flatten", in_channels, c, resolution, 1)]
     for i, width in enumerate(widths):
         layers.append(Layer(f"hidden{i}", "linear", c, width, 1, 1, act="relu", stage=1))
         c = width

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..blueprint import Blueprint, Layer, halved
-from .member import scaled
+from .candidate_model import scaled
 
 STEM = 96
 STAGES = (  # channels of the 1x1 and 3x3 convolutions of each module
@@ -31,37 +31,46 @@ class Inception:
 
     cpu: ClassVar[Mapping[str, Any]] = {"width": 0.1875, "stride": 2}
 
-    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+    def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
         """Stem, modules with reductions between the stages, global average pool, classifier."""
-        c, out = scaled(STEM, self.width), halved(side, self.stride)
-        layers = [Layer("stem", "conv", in_channels, c, side, out, 3, self.stride, act="relu")]
+        c, out = scaled(STEM, self.width), halved(resolution, self.stride)
+        layers = [Layer("stem", "conv", in_channels, c, resolution, out, 3, self.stride, act="relu")]
         for stage, modules in enumerate(STAGES, 1):
             if stage > 1:
                 layers += _reduction(f"reduce{stage - 1}", layers[-1], scaled(REDUCTIONS[stage - 2], self.width))
             for i, widths in enumerate(modules):
                 c1, c3 = (scaled(c, self.width) for c in widths)
                 layers += _module(f"module{stage}{'abcd'[i]}", layers[-1], c1, c3, stage)
-        c, side = layers[-1].c_out, layers[-1].side_out
-        ends = Layer("head.pool", "gap", c, c, side, 1), Layer("classifier", "linear", c, classes, 1, 1)
+        c, resolution = layers[-1].c_out, layers[-1].resolution_out
+        ends = Layer("head.pool", "gap", c, c, resolution, 1), Layer("classifier", "linear", c, classes, 1, 1)
         return Blueprint((*layers, *ends))
 
 
 def _module(name: str, before: Layer, c1: int, c3: int, stage: int) -> Iterator[Layer]:
-    c, side = before.c_out, before.side_out
+    c, resolution = before.c_out, before.resolution_out
     for kernel, out in ((1, c1), (3, c3)):
         yield Layer(
-            f"{name}.conv{kernel}", "conv", c, out, side, side, kernel, act="relu", inputs=(before.name,), stage=stage
+            f"{name}.conv{kernel}",
+            "conv",
+            c,
+            out,
+            resolution,
+            resolution,
+            kernel,
+            act="relu",
+            inputs=(before.name,),
+            stage=stage,
         )
-    yield _joined(name, ("conv1", "conv3"), c1 + c3, side, stage)
+    yield _joined(name, ("conv1", "conv3"), c1 + c3, resolution, stage)
 
 
 def _reduction(name: str, before: Layer, c3: int) -> Iterator[Layer]:
-    c, side, out = before.c_out, before.side_out, halved(before.side_out, 2)
-    yield Layer(f"{name}.conv", "conv", c, c3, side, out, 3, 2, act="relu", inputs=(before.name,))
-    yield Layer(f"{name}.pool", "maxpool", c, c, side, out, 3, 2, inputs=(before.name,))
+    c, resolution, out = before.c_out, before.resolution_out, halved(before.resolution_out, 2)
+    yield Layer(f"{name}.conv", "conv", c, c3, resolution, out, 3, 2, act="relu", inputs=(before.name,))
+    yield Layer(f"{name}.pool", "maxpool", c, c, resolution, out, 3, 2, inputs=(before.name,))
     yield _joined(name, ("conv", "pool"), c + c3, out, 0)
 
 
-def _joined(name: str, roles: tuple[str, ...], c: int, side: int, stage: int) -> Layer:
+def _joined(name: str, roles: tuple[str, ...], c: int, resolution: int, stage: int) -> Layer:
     inputs = tuple(f"{name}.{role}" for role in roles)
-    return Layer(f"{name}.concat", "join", c, c, side, side, inputs=inputs, join="concat", stage=stage)
+    return Layer(f"{name}.concat", "join", c, c, resolution, resolution, inputs=inputs, join="concat", stage=stage)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..blueprint import Blueprint, Layer, halved
 from ..errors import InputError
-from .member import scaled
+from .candidate_model import scaled
 
 BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 BOTTLENECKS = 50  # layers from which on blocks are bottlenecks
@@ -32,11 +32,11 @@ class ResNet:
     def __post_init__(self) -> None:
         require_depth(self.depth)
 
-    def network(self, classes: int, in_channels: int, side: int) -> Blueprint:
+    def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
         """Stem, blocks, global average pool, classifier."""
-        layers = body(self.depth, self.width, in_channels, side)
-        c, side = layers[-1].c_out, layers[-1].side_out
-        ends = Layer("head.pool", "gap", c, c, side, 1), Layer("classifier", "linear", c, classes, 1, 1)
+        layers = body(self.depth, self.width, in_channels, resolution)
+        c, resolution = layers[-1].c_out, layers[-1].resolution_out
+        ends = Layer("head.pool", "gap", c, c, resolution, 1), Layer("classifier", "linear", c, classes, 1, 1)
         return Blueprint((*layers, *ends))
 
 
@@ -46,12 +46,12 @@ def require_depth(depth: int) -> None:
         raise InputError(f"a ResNet has {', '.join(map(str, BLOCKS))} or 6n + 2 (8, 14, 20, ...) layers, got {depth}")
 
 
-def body(depth: int, width: float, in_channels: int, side: int, halvings: int = 3) -> list[Layer]:
+def body(depth: int, width: float, in_channels: int, resolution: int, halvings: int = 3) -> list[Layer]:
     """Stem and blocks; of the stages behind the first only so many halve the map as `halvings` says."""
     large = depth in BLOCKS
     blocks = BLOCKS[depth] if large else ((depth - 2) // 6,) * 3
     first = 64 if large else 16
-    layers = list(_stem(in_channels, scaled(first, width), side, large and side >= SMALL))
+    layers = list(_stem(in_channels, scaled(first, width), resolution, large and resolution >= SMALL))
     places = [(stage, i) for stage, n in enumerate(blocks) for i in range(n)]
     for number, (stage, i) in enumerate(places):
         stride = 2 if i == 0 and 0 < stage <= halvings else 1
@@ -60,12 +60,12 @@ def body(depth: int, width: float, in_channels: int, side: int, halvings: int = 
     return layers
 
 
-def _stem(in_channels: int, c: int, side: int, strided: bool) -> Iterator[Layer]:
+def _stem(in_channels: int, c: int, resolution: int, strided: bool) -> Iterator[Layer]:
     if not strided:
-        yield Layer("stem", "conv", in_channels, c, side, side, 3, act="relu")
+        yield Layer("stem", "conv", in_channels, c, resolution, resolution, 3, act="relu")
         return
-    out = halved(side, 2)
-    yield Layer("stem", "conv", in_channels, c, side, out, 7, 2, act="relu")
+    out = halved(resolution, 2)
+    yield Layer("stem", "conv", in_channels, c, resolution, out, 7, 2, act="relu")
     yield Layer("pool", "maxpool", c, c, out, halved(out, 2), 3, 2)
 
 
@@ -94,10 +94,10 @@ class _Block(NamedTuple):
     def _layer(
         self, role: str, source: Layer, kind: str, c: int, kernel: int = 1, stride: int = 1, **more: Any
     ) -> Layer:
-        side = source.side_out
+        resolution = source.resolution_out
         more = {"inputs": (source.name,), **more}
         return Layer(
-            f"{self.name}.{role}", kind, source.c_out, c, side, halved(side, stride), kernel, stride,
+            f"{self.name}.{role}", kind, source.c_out, c, resolution, halved(resolution, stride), kernel, stride,
             stage=self.stage, **more,
         )  # fmt: skip
 

@@ -7,10 +7,10 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 
-def counted(network: nn.Module, in_channels: int, side: int) -> tuple[int, int]:
+def counted(network: nn.Module, in_channels: int, resolution: int) -> tuple[int, int]:
     """(MACs of matrix products and convolutions for one image, parameters)."""
     mode = network.training
     with FlopCounterMode(display=False) as counter:  # not `no_grad`, in which torch trips over views of parameters
-        network.eval()(torch.zeros(1, in_channels, side, side))
+        network.eval()(torch.zeros(1, in_channels, resolution, resolution))
     network.train(mode)
     return counter.get_total_flops() // 2, sum(p.numel() for p in network.parameters())

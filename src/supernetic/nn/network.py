@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ..blueprint import Blueprint, Layer, parts
 from .initialise import initialise
-from .run import QUIET, Noise, Parts, Program
+from .run import NO_REGULARISATION, Parts, Program, Regularisation
 from .unit import Unit
 
 
@@ -25,7 +25,7 @@ class Network(nn.Module):
         for layer in blueprint:
             self._units[layer.name] = {p.role: Unit(layer, p) for p in parts(layer)}
             for role, unit in self._units[layer.name].items():
-                place(self, f"{layer.name}.{role}", unit)
+                add_submodule(self, f"{layer.name}.{role}", unit)
 
     @property
     def blueprint(self) -> Blueprint:
@@ -36,9 +36,9 @@ class Network(nn.Module):
         """The layer's units by role."""
         return self._units[layer.name]
 
-    def forward(self, x: Tensor, noise: Noise = QUIET) -> Tensor:
+    def forward(self, x: Tensor, regularisation: Regularisation = NO_REGULARISATION) -> Tensor:
         """Logits of a batch of images."""
-        return self.program(x, self._parts, noise)
+        return self.program(x, self._parts, regularisation)
 
     def trace(self, x: Tensor) -> Iterator[tuple[Layer, Tensor]]:
         """Each layer and its output."""
@@ -55,7 +55,7 @@ def build(blueprint: Blueprint, *, seed: int | None = None, zero_residual: bool 
     return network
 
 
-def place(root: nn.Module, path: str, module: nn.Module) -> None:
+def add_submodule(root: nn.Module, path: str, module: nn.Module) -> None:
     """Make `module` a submodule of `root` under a dotted path."""
     *parents, name = path.split(".")
     for parent in parents:

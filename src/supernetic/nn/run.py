@@ -97,7 +97,7 @@ def _join(layer: Layer, xs: Sequence[Tensor]) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Noise:
+class Regularisation:
     """Regularisation for one forward pass. Nothing by default; evaluation passes none."""
 
     dropout: float = 0.0  # before the classifier
@@ -121,7 +121,7 @@ class Noise:
         ]  # fmt: skip
 
 
-QUIET = Noise()
+NO_REGULARISATION = Regularisation()
 
 
 class Program:
@@ -136,9 +136,13 @@ class Program:
         for s, i in last_use.items():
             self._spent[i].append(s)
 
-    def trace(self, x: Tensor, parts: Callable[[Layer], Parts], noise: Noise = QUIET) -> Iterator[tuple[Layer, Tensor]]:
+    def trace(
+        self, x: Tensor, parts: Callable[[Layer], Parts], regularisation: Regularisation = NO_REGULARISATION
+    ) -> Iterator[tuple[Layer, Tensor]]:
         """Each layer and its output, the logits last."""
-        rates = [0.0] * len(self.blueprint) if noise == QUIET else noise.rates(self.blueprint)
+        rates = (
+            [0.0] * len(self.blueprint) if regularisation == NO_REGULARISATION else regularisation.rates(self.blueprint)
+        )
         alive = {-1: x}
         for i, layer in enumerate(self.blueprint.layers):
             alive[i] = run(layer, [alive[s] for s in self.sources[i]], parts(layer), rates[i])
@@ -146,17 +150,19 @@ class Program:
                 del alive[s]
             yield layer, alive[i]
 
-    def __call__(self, x: Tensor, parts: Callable[[Layer], Parts], noise: Noise = QUIET) -> Tensor:
+    def __call__(
+        self, x: Tensor, parts: Callable[[Layer], Parts], regularisation: Regularisation = NO_REGULARISATION
+    ) -> Tensor:
         """The logits."""
-        return deque(self.trace(x, parts, noise), maxlen=1)[0][1]
+        return deque(self.trace(x, parts, regularisation), maxlen=1)[0][1]
 
 
 def require_runnable(blueprint: Blueprint) -> None:
-    """Refuse sides that no padded convolution gives."""
+    """Refuse resolutions that no padded convolution gives."""
     for layer in blueprint:
-        side = 1 if layer.kind in ("gap", "flatten", "linear") else ceil(layer.side / layer.stride)
-        if layer.side_out != side:
+        resolution = 1 if layer.kind in ("gap", "flatten", "linear") else ceil(layer.resolution / layer.stride)
+        if layer.resolution_out != resolution:
             raise InputError(
-                f"layer {layer.name}: a network that runs rounds sides up, {layer.side} / {layer.stride} to {side}, "
-                f"got {layer.side_out}; spatial='floor' is for counting only"
+                f"layer {layer.name}: a network that runs rounds up, {layer.resolution} / {layer.stride} to "
+                f"{resolution}, got {layer.resolution_out}; spatial='floor' is for counting only"
             )

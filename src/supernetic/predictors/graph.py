@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..blueprint import Blueprint, Layer, parts
-from ..costs.macs import layer_cost
+from ..costs.macs import macs_and_params
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -155,7 +155,7 @@ class Networks:
         kinds: dict[Look, int] = {}
         self.kind = np.array([kinds.setdefault(x, len(kinds)) for x in self.looks], dtype=np.int64)
         self.kinds = list(kinds)
-        self.macs, self.params = np.array([layer_cost(x) for x in self.layers], dtype=np.float64).reshape(-1, 2).T
+        self.macs, self.params = np.array([macs_and_params(x) for x in self.layers], dtype=np.float64).reshape(-1, 2).T
         self.width = np.array([log(x.c_out) for x in self.layers])
 
     def columns(self, wanted: set[str] | None = None) -> Columns:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from . import plots
+from ..runs.records import Record, read_run
+from . import svg as plots
 from .page import fill, flat, model_table, write_page
-from .read import Record, read_run
-from .words import UNKNOWN, budgets, duration, listed, metric_name, percent, show, status, tau_told, title
+from .summary_text import UNKNOWN, budgets, duration, listed, metric_name, percent, show, status, tau_told, title
 
 MOST = 6  # runs that can be told apart by colour
 NOT_SETTINGS = ("asked.", "versions.", "data.classes", "data.mean", "data.std")
@@ -105,7 +105,7 @@ def _fronts(names: Sequence[str], runs: Sequence[Record]) -> str:
         return ""
     frame = plots.Frame(
         plots.axis((p[0] for p in known), f"{metric_name(cost.name)} (better to the left)", n=6),
-        plots.axis((p[1] for p in known), f"{metric_name(score.name)} (better up)", turned=not score.maximise),
+        plots.axis((p[1] for p in known), f"{metric_name(score.name)} (better up)", descending=not score.maximise),
     )
     body = ""
     for i, (name, front) in enumerate(zip(names, fronts, strict=True)):

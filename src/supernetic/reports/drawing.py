@@ -14,7 +14,7 @@ from html import escape
 from itertools import groupby, pairwise
 
 from ..blueprint import Blueprint, Layer
-from ..costs.macs import layer_cost
+from ..costs.macs import macs_and_params
 from ..objective import show_quantity
 
 HEIGHTS = {1: 70, 3: 84, 5: 98}  # pixels by kernel; those of larger kernels are as tall as a kernel of 7
@@ -87,7 +87,7 @@ def _size(layer: Layer) -> str:
 def _map(layer: Layer) -> str:
     if layer.kind == "linear":
         return f"{layer.c_out} {'units' if layer.act else 'classes'}"
-    return f"{layer.side_out}² × {layer.c_out}"
+    return f"{layer.resolution_out}² × {layer.c_out}"
 
 
 def style_of(layer: Layer) -> str:
@@ -105,7 +105,7 @@ def _block(layer: Layer) -> str:
     height = HEIGHTS.get(layer.kernel, TALLEST)
     width = round(22 + 2.4 * min(layer.expansion - 1, 7)) if layer.kind == "mbconv" else 22
     stride = f", stride {layer.stride}" if layer.stride > 1 else ""
-    tip = f"{layer.label}: {layer.c_in} to {layer.c_out} channels at {layer.side}²{stride}"
+    tip = f"{layer.label}: {layer.c_in} to {layer.c_out} channels at {layer.resolution}²{stride}"
     strided = " strided" if layer.stride > 1 else ""
     return (
         f'<span class="block {style_of(layer)}{strided}" style="height:{height}px;width:{width}px" '
@@ -257,7 +257,7 @@ def layer_rows(blueprint: Blueprint) -> list[tuple[str, str, str, str, str, str]
     """For each layer: name, label, map before, map behind, MACs, parameters."""
     rows = []
     for x in blueprint:
-        macs, params = layer_cost(x)
-        before, behind = f"{x.c_in} × {x.side}²", f"{x.c_out} × {x.side_out}²"
+        macs, params = macs_and_params(x)
+        before, behind = f"{x.c_in} × {x.resolution}²", f"{x.c_out} × {x.resolution_out}²"
         rows.append((x.name, x.label, before, behind, show_quantity(macs), show_quantity(params)))
     return rows

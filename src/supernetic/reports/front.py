@@ -8,10 +8,10 @@ from html import escape
 from typing import Any
 
 from ..objective import Objective
+from ..runs.records import Model, Record, Trial
 from .drawing import Atlas, is_chain
-from .plots import Frame, axis, cloud, mark, stairs
-from .read import Model, Record, Trial
-from .words import UNKNOWN, metric_name, show, signed
+from .summary_text import UNKNOWN, metric_name, show, signed
+from .svg import Frame, axis, cloud, mark, stairs
 
 CLOUD = 1000  # trials behind the front that are drawn, at most
 LARGEST = 120_000  # characters of drawings beyond which only chains are drawn: a graph of cells is a few thousand
@@ -52,7 +52,7 @@ def front_plot(run: Record, atlas: Atlas) -> FrontPlot | None:
     points = [*(_of_trial(run, t, names, atlas) for t in (*shown, *best)), *_of_controls(run, atlas)]
     frame = Frame(
         axis((p.x for p in points), _label(cost, "to the left"), lambda v: show_axis(cost, v), n=6),
-        axis((p.y for p in points), _label(score, "up"), turned=not score.maximise),
+        axis((p.y for p in points), _label(score, "up"), descending=not score.maximise),
     )
     border = stairs(frame, sorted((p.x, p.y) for p in points if p.style in ("front", "chosen")))
     cloud_ = cloud(frame, [(p.x, p.y) for p in points if p.style == "trial"])

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..run import write_atomically
+from ..runs.directory import write_atomically
+from ..runs.records import FILES, SCORES, Curve, Model, Record, lower_is_better, read_run
 from ..space import Space
-from . import plots
+from . import svg as plots
 from .drawing import Atlas, layer_rows
 from .front import front_plot
 from .paste import bibtex, command, markdown
-from .read import FILES, SCORES, Curve, Model, Record, lower_is_better, read_run
-from .words import (
+from .summary_text import (
     STEPS,
     UNKNOWN,
     capital,
@@ -250,9 +250,11 @@ def _trust(run: Record) -> str:
     ]
     if len(dots) < 2:
         return ""
-    turned = lower_is_better(score)
+    descending = lower_is_better(score)
     frame = plots.Frame(
-        plots.axis((d.x for d in dots), f"supernet's {short(score)} (better to the right)", turned=turned, pad=0.08),
+        plots.axis(
+            (d.x for d in dots), f"supernet's {short(score)} (better to the right)", descending=descending, pad=0.08
+        ),
         plots.axis((d.y for d in dots), f"{metric_name(truth)} after training, %", pad=0.1),
         height=380,
     )
@@ -309,8 +311,8 @@ def _histogram(run: Record) -> str:
     if len(values) < 5:
         return ""
     marks = [(m.score[name], m.name) for m in run.chosen if name in m.score]
-    label, turned = f"{metric_name(name)} (better to the right)", not run.score.maximise
-    return plots.histogram(values, label, f"{label} of {len(values)} random networks", marks, turned=turned)
+    label, descending = f"{metric_name(name)} (better to the right)", not run.score.maximise
+    return plots.histogram(values, label, f"{label} of {len(values)} random networks", marks, descending=descending)
 
 
 def _histogram_told(run: Record) -> str:
@@ -340,7 +342,12 @@ def _data(run: Record) -> list[Fact]:
     facts = [
         ("name", str(d.get("name", ""))),
         ("images", listed([f"{n:,} {name}" for name, n in images.items()])),
-        ("size", f"{d['side']} × {d['side']}, {count(d.get('channels', 3), 'channel')}" if "side" in d else ""),
+        (
+            "size",
+            f"{d['resolution']} × {d['resolution']}, {count(d.get('channels', 3), 'channel')}"
+            if "resolution" in d
+            else "",
+        ),
         ("classes", str(len(d.get("classes", ())) or "")),
         ("source", str(d.get("source", ""))),
         ("licence", str(d.get("licence", ""))),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import __version__
-from .read import Record
+from ..runs.records import Record
 
 POSITIONAL = {"search": ("data",), "train": ("space", "data")}
 OPTIONS = {"objectives": "objective", "baselines": "baseline"}  # keywords whose option has another name

@@ -11,13 +11,12 @@ from typing import Any
 from ..blueprint import Blueprint
 from ..errors import RunError
 from ..objective import show_quantity
-from ..run import read_records, read_settings
-from . import plots
+from ..runs.directory import read_records, read_settings
+from . import svg as plots
 from .drawing import draw
 from .page import REPORT, fill, flat, write_page
 from .scale_costs import accounting
-from .study_figures import Plot
-from .study_plots import Series, categories, style_of
+from .series_plots import Plot, Series, categories, style_of
 
 DIMENSIONS = ("depth", "width", "resolution")
 ROLES = {

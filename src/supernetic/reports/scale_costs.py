@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..costs.accounting import grid_cases
-from ..run import TIMINGS, read_records
+from ..runs.directory import TIMINGS, read_records
+from ..scaling.compound import grid_cases
 
 
 def accounting(path: Path, networks: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:

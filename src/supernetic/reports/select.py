@@ -12,9 +12,8 @@ from ..errors import RunError
 from ..objective import show_quantity
 from .page import REPORT, fill, flat, write_page
 from .select_sizes import size_curves
-from .study_figures import Plot
-from .study_plots import Series, categories, style_of
-from .words import listed, signed
+from .series_plots import Plot, Series, categories, style_of
+from .summary_text import listed, signed
 
 RECORD = "select.json"
 FILES = {

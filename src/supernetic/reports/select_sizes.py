@@ -12,8 +12,7 @@ from math import nan
 from typing import Any
 
 from ..objective import show_quantity
-from .study_figures import Plot
-from .study_plots import Series, categories, style_of
+from .series_plots import Plot, Series, categories, style_of
 
 FEWEST = 2  # members of a curve
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UnknownNameError
-from .read import Model, Record, read_run
-from .words import count, interval, metric_name, percent, points, show, verdict
+from ..runs.records import Model, Record, read_run
+from .summary_text import count, interval, metric_name, percent, points, show, verdict
 
 OUTCOMES = {
     "won": "shown better than",
@@ -39,11 +39,11 @@ def _itself(m: Model, run: Record) -> str:
 def _among_trials(m: Model, run: Record) -> Iterator[str]:
     """Where it stands among what was scored."""
     cost, score = run.cost, run.score
-    own, price = m.score.get(score.name), _price(m, run)
+    own, layer_cost = m.score.get(score.name), _price(m, run)
     known = [t for t in run.trials if cost.name in t.metrics and score.name in t.metrics and t.arch != m.arch]
-    if own is None or price is None or not known:
+    if own is None or layer_cost is None or not known:
         return
-    rivals = [t.metrics[score.name] for t in known if t.metrics[cost.name] <= price]
+    rivals = [t.metrics[score.name] for t in known if t.metrics[cost.name] <= layer_cost]
     better = sum(v > own if score.maximise else v < own for v in rivals)
     what = f"with no more {metric_name(cost.name)}"
     if rivals:
@@ -55,9 +55,11 @@ def _among_trials(m: Model, run: Record) -> Iterator[str]:
 
 def _price(m: Model, run: Record) -> float | None:
     costs = {"cost/macs": m.macs, "cost/params": m.params, "latency/ms": m.latency}
-    price = costs.get(run.cost.name)
+    layer_cost = costs.get(run.cost.name)
     return (
-        next((t.metrics.get(run.cost.name) for t in run.trials if t.arch == m.arch), None) if price is None else price
+        next((t.metrics.get(run.cost.name) for t in run.trials if t.arch == m.arch), None)
+        if layer_cost is None
+        else layer_cost
     )
 
 
@@ -90,5 +92,5 @@ def _within(m: Model, run: Record) -> Iterator[str]:
         theirs = other.accuracy
         if m.chosen and other.name != m.name and mine is not None and theirs is not None:
             dear = other.macs / m.macs if other.macs and m.macs else None
-            price = f" at {dear:.2f} times the MACs" if dear else ""
-            yield f"{other.name} has {percent(theirs)}{price}: {points(mine - theirs)} points between them"
+            layer_cost = f" at {dear:.2f} times the MACs" if dear else ""
+            yield f"{other.name} has {percent(theirs)}{layer_cost}: {points(mine - theirs)} points between them"

@@ -17,10 +17,10 @@ from typing import Literal
 import numpy as np
 
 from ..costs.budget import ADDITIVE, BudgetSampler, bin_width, budget_sampler, metric_of
-from ..costs.counting import SuffixCounts, count_suffixes
+from ..costs.graph import cost_graph_of
 from ..costs.proposal import ROWS, STEP, Proposal, learn
-from ..costs.table import Metric, Price, costs_of, name_of, scale_of
-from ..costs.walk import walk_of
+from ..costs.suffix_counts import SuffixCounts, count_suffixes
+from ..costs.table import LayerCost, Metric, costs_of, name_of, scale_of
 from ..errors import BudgetError, InputError, UnknownNameError
 from ..objective import Constraint
 from ..space import Arch, Archs, SequentialSpace, Space
@@ -55,7 +55,7 @@ class Attentive:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         """Draw a budget, then `k` networks at it; train one of them."""
-        proposal = _proposal(space, metric_of(self.metric, draw.price), self.width, self.rows)
+        proposal = _proposal(space, metric_of(self.metric, draw.layer_cost), self.width, self.rows)
         bins = len(proposal.bins)
         place = int(draw.rng.choice(bins, p=proposal.share if self.budgets == "prior" else None))
         archs: list[Arch] = [tuple(row) for row in DRAWS[self.draws](proposal, place, draw.rng, self.k).tolist()]
@@ -72,7 +72,7 @@ def _proposed(proposal: Proposal, place: int, rng: np.random.Generator, k: int) 
     places = np.full(BATCH, place)
     for _ in range(TRIES * k):
         archs = proposal.draw(rng, places)
-        archs = archs[[not proposal.space._flaw(tuple(a)) for a in archs.tolist()]]
+        archs = archs[[not proposal.space._invalid_reason(tuple(a)) for a in archs.tolist()]]
         kept.append(archs[proposal.hits(archs, places[: len(archs)])])
         if sum(map(len, kept)) >= k:
             return np.concatenate(kept)[:k]
@@ -102,15 +102,15 @@ def _window(space: Space, metric: Metric, width: float, label: int) -> BudgetSam
     low, high = (label - 0.5) * width, (label + 0.5) * width
     scale = scale_of(metric)
     window = Constraint(name_of(metric), low / scale, high / scale, odd, odd)
-    price: Price | None = None if isinstance(metric, str) else metric
+    layer_cost: LayerCost | None = None if isinstance(metric, str) else metric
     counts = _counts(space, metric, width)
     if counts is None:
-        return budget_sampler(space, [window], price=price)
+        return budget_sampler(space, [window], layer_cost=layer_cost)
 
     def propose(rng: np.random.Generator, n: int) -> Archs:
         return counts.sample(rng, n, floor(low), ceil(high))
 
-    return BudgetSampler(space, (window,), "exact: one table for all bins", propose, (window,), price=price)
+    return BudgetSampler(space, (window,), "exact: one table for all bins", propose, (window,), layer_cost=layer_cost)
 
 
 @lru_cache(maxsize=4)
@@ -118,7 +118,7 @@ def _counts(space: Space, metric: Metric, width: float) -> SuffixCounts | None:
     """How many networks there are at each cost: one table for all bins; where its costs are rounded, bins reject."""
     if not isinstance(space, SequentialSpace):
         return None
-    walk = walk_of(space, metric)
+    walk = cost_graph_of(space, metric)
     most = walk.extremes()[1]
     finest = bin_width(walk, most, most)
     return count_suffixes(walk, walk.unit if walk.unit >= finest else bin_width(walk, most - int(width), most))

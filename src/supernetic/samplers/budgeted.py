@@ -15,7 +15,7 @@ from math import ceil, isfinite
 import numpy as np
 
 from ..costs.budget import BudgetSampler, budget_sampler, cost_constraints, inside
-from ..costs.table import Price
+from ..costs.table import LayerCost
 from ..errors import BudgetError, InputError
 from ..objective import Constraint, parse_where
 from ..space import Space
@@ -49,11 +49,11 @@ class Budgeted:
         if self.step:
             constraints = (_bin(constraints[0], self.step, draw.rng), *constraints[1:])
         if self.of is None:
-            archs, _ = _sampler(space, constraints, draw.price).sample(draw.rng, 1)
+            archs, _ = _sampler(space, constraints, draw.layer_cost).sample(draw.rng, 1)
             return Step((Path(one(archs), regularise=True),))
         for _ in range(TRIES):
             step = self.of(space, draw)
-            if _within(space, step, constraints, draw.price):
+            if _within(space, step, constraints, draw.layer_cost):
                 return step
         raise BudgetError(
             f"{space.name}: no step of {self.of} had all its paths within {' and '.join(map(str, constraints))} in "
@@ -74,11 +74,11 @@ def _bin(window: Constraint, width: float, rng: np.random.Generator) -> Constrai
     )
 
 
-def _within(space: Space, step: Step, constraints: tuple[Constraint, ...], price: Price | None) -> bool:
+def _within(space: Space, step: Step, constraints: tuple[Constraint, ...], layer_cost: LayerCost | None) -> bool:
     archs = np.array([p.arch for p in step.paths], dtype=np.int8)
-    return all(inside(space, archs, c, price).all() for c in constraints)
+    return all(inside(space, archs, c, layer_cost).all() for c in constraints)
 
 
 @lru_cache(maxsize=64)
-def _sampler(space: Space, constraints: tuple[Constraint, ...], price: Price | None) -> BudgetSampler:
-    return budget_sampler(space, constraints, price=price)
+def _sampler(space: Space, constraints: tuple[Constraint, ...], layer_cost: LayerCost | None) -> BudgetSampler:
+    return budget_sampler(space, constraints, layer_cost=layer_cost)

@@ -10,7 +10,7 @@ from ..space import Arch, Space
 from .step import Draw, Sampler, Step
 
 
-def flaws(sampler: Sampler, space: Space, *, steps: int = 20, seed: int = 0) -> Iterator[str]:
+def contract_violations(sampler: Sampler, space: Space, *, steps: int = 20, seed: int = 0) -> Iterator[str]:
     """What is wrong with a sampler on a space, a sentence each; nothing if it keeps the contract."""
     if not getattr(getattr(sampler, "__dataclass_params__", None), "frozen", False):
         yield f"{sampler!r} must be a frozen dataclass: its fields are its settings"

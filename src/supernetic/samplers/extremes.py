@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..costs.graph import cost_graph_of
 from ..costs.table import costs_of
-from ..costs.walk import walk_of
 from ..space import Arch, Archs, SequentialSpace, Space
 
 DRAWS = 1000
@@ -26,7 +26,7 @@ def extremes(space: Space) -> tuple[Arch, Arch]:
 
 def _walked(space: SequentialSpace, sign: int) -> Arch:
     """The cheapest (-1) or dearest (1) walk through the automaton, by dynamic programming from its end."""
-    walk = walk_of(space)
+    walk = cost_graph_of(space)
     ahead = [np.zeros(int(walk.slots[-1].next.max()) + 1)]  # by slot, from the last: best that can still follow a state
     for slot, cost, weight in zip(walk.slots[::-1], walk.costs[::-1], walk.weights[::-1], strict=True):
         ahead.append(np.where(weight > 0, sign * cost + ahead[-1][slot.next], -np.inf).max(axis=1))
@@ -62,6 +62,6 @@ def around(space: Space, arch: Arch) -> Archs:
             for j, child in enumerate(space.choices):  # genes that the new option rules out are 0
                 if child.parent == i:
                     changed[j] = min(changed[j], child.allowed[option] - 1)
-            if tuple(changed) != arch and not space._flaw(tuple(changed)):
+            if tuple(changed) != arch and not space._invalid_reason(tuple(changed)):
                 rows.append(tuple(changed))
     return np.array(rows, dtype=np.int8)

@@ -24,13 +24,13 @@ class Fixed:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         """Paths that all have the option."""
-        i, gene = place(space, self.choice, self.option)
+        i, gene = choice_index(space, self.choice, self.option)
         step = self.sampler(space, draw)
         paths = [p._replace(arch=space.check((*p.arch[:i], gene, *p.arch[i + 1 :]))) for p in step.paths]
         return step._replace(paths=tuple(paths))
 
 
-def place(space: Space, choice: str, option: str) -> tuple[int, int]:
+def choice_index(space: Space, choice: str, option: str) -> tuple[int, int]:
     """The numbers of a choice and of its option, by their names."""
     names = [c.name for c in space.choices]
     if choice and choice not in names:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ..costs.table import Price
+from ..costs.table import LayerCost
 from ..space import Arch, Archs, Space
 
 Score = Callable[[Sequence[Arch]], Sequence[float]]
@@ -27,7 +27,7 @@ class Draw(NamedTuple):
     rng: np.random.Generator
     step: int = 0
     score: Score = no_score
-    price: Price | None = None
+    layer_cost: LayerCost | None = None
 
 
 class Path(NamedTuple):
@@ -54,7 +54,7 @@ class Step(NamedTuple):
     paths: tuple[Path, ...]
     fresh_batch: bool = False
     reduction: Literal["mean", "sum"] = "mean"
-    even: bool = False
+    average_by_use: bool = False
 
 
 class Sampler(Protocol):
@@ -64,15 +64,15 @@ class Sampler(Protocol):
         """The paths of one step."""
 
 
-class Priced(NamedTuple):
+class WithLayerCost(NamedTuple):
     """A sampler that knows the price of layers, for budgets in milliseconds."""
 
     sampler: Sampler
-    price: Price
+    layer_cost: LayerCost
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         """The sampler's own step."""
-        return self.sampler(space, draw._replace(price=self.price))
+        return self.sampler(space, draw._replace(layer_cost=self.layer_cost))
 
 
 def batches_per_step(sampler: Sampler, space: Space) -> int:

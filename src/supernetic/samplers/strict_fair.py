@@ -48,9 +48,9 @@ class StrictFair:
             for options in np.unique(limit).tolist():
                 paths = np.flatnonzero(limit == options)
                 archs[paths, i] = deal(draw.rng, options, len(paths))
-        even = any(len(space.choices[i].options) < m for i in fair)
+        average_by_use = any(len(space.choices[i].options) < m for i in fair)
         paths_ = tuple(Path(tuple(row), regularise=True) for row in archs.tolist())
-        return Step(paths_, self.fresh_batch, self.reduction, even)
+        return Step(paths_, self.fresh_batch, self.reduction, average_by_use)
 
 
 def deal(rng: np.random.Generator, options: int, n: int) -> npt.NDArray[np.int64]:
@@ -62,7 +62,7 @@ def deal(rng: np.random.Generator, options: int, n: int) -> npt.NDArray[np.int64
 def free_choices(space: Space) -> tuple[int, ...]:
     """The choices that can be set whatever the others are, up to `Choice.allowed`."""
     everything = tuple(range(len(space.choices)))
-    if type(space)._flaw is Space._flaw:
+    if type(space)._invalid_reason is Space._invalid_reason:
         return everything
     probes: list[Arch] = [tuple(row) for row in space.sample(np.random.default_rng(0), PROBES).tolist()]
     return tuple(i for i in everything if all(_is_free(space, arch, i) for arch in probes))

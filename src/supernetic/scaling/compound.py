@@ -8,6 +8,9 @@ family has, so that two strategies are compared and not two roundings.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
 
 from ..blueprint import Blueprint
 from ..errors import BudgetError
@@ -31,12 +34,12 @@ def compound(network: Blueprint, macs: float, rule: str = "scalenet", spatial: s
 
 
 def at_width(
-    network: Blueprint, macs: float, depth: float, side: int, rule: str = "scalenet", spatial: str = "ceil"
+    network: Blueprint, macs: float, depth: float, resolution: int, rule: str = "scalenet", spatial: str = "ceil"
 ) -> Scaling:
     """Depth and side as given, and the width whose MACs are nearest to those asked for; it may be below 1."""
 
     def at(step: int) -> Scaling:
-        return Scaling(depth, step * PRECISION, side, rule, spatial)
+        return Scaling(depth, step * PRECISION, resolution, rule, spatial)
 
     return _nearest(network, macs, at, 1, round(WIDEST / PRECISION))
 
@@ -53,3 +56,16 @@ def _nearest(network: Blueprint, macs: float, at: Callable[[int], Scaling], low:
         middle = (low + high) // 2
         low, high = (middle, high) if costs(middle) < macs else (low, middle)
     return at(min((low, high), key=lambda step: abs(costs(step) - macs)))
+
+
+@lru_cache
+def grid_cases(*, exact: bool = False) -> int:
+    """Triples (depth, width, resolution) in 1.00, 1.01, ... 2.00 with |d w^2 r^2 - 2| <= 0.1.
+
+    One triple lies exactly on the boundary, where floating point (the paper's count) loses it.
+    """
+    if exact:
+        h = np.arange(100, 201)
+        return int((np.abs(h[:, None, None] * h[:, None] ** 2 * h**2 - 2 * 10**10) <= 10**9).sum())
+    x = np.linspace(1, 2, 101)
+    return int((np.abs(x[:, None, None] * x[:, None] ** 2 * x**2 - 2) <= 0.1).sum())

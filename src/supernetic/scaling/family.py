@@ -159,13 +159,13 @@ def factors_of(
     """(depth, width, resolution) of each stage as factors; depth by where in the tied interval it is taken."""
     if ties not in TIES:
         raise UnknownNameError("way to resolve ties", ties, TIES)
-    side = space.strategies.pixels[0][0]
+    resolution = space.strategies.pixels[0][0]
     rows = []
     for c in strategies:
         stage, _, w, r = c.genes
         low, high = c.depths
         depth = {"middle": (low + high) / 2, "smallest": low, "largest": high}[ties]
-        rows.append((depth, space.strategies.factors[stage][w], space.strategies.pixels[stage][r] / side))
+        rows.append((depth, space.strategies.factors[stage][w], space.strategies.pixels[stage][r] / resolution))
     return rows
 
 

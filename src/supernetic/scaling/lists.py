@@ -60,7 +60,7 @@ def lists_for(space: Space, budgets: Budgets, *, rule: str = "scalenet", bases: 
     centres = [_centre(space, networks, 2.0**j, rule, spatial) for j in range(1, budgets.stages + 1)]
     factors = [(1.0,), *_tiled(centres, FACTOR_STEP, 1 + FACTOR_STEP)]
     resolutions = [(1.0,), *_tiled(centres, SIDE_STEP, 1.0)]
-    pixels = tuple(tuple(dict.fromkeys(ceil_of(networks[0].side * r) for r in stage)) for stage in resolutions)
+    pixels = tuple(tuple(dict.fromkeys(ceil_of(networks[0].resolution * r) for r in stage)) for stage in resolutions)
     strategies = Strategies(tuple(factors), pixels, rule, spatial)
     return Lists(strategies, (1.0, *centres), growth_of(networks, strategies))
 
@@ -77,9 +77,9 @@ def scalings_of(strategies: Strategies, stage: int) -> list[Scaling]:
     return [strategies[stage, d, w, r] for d, w, r in product(factors, factors, pixels)]
 
 
-def table_2(side: int = SIDE) -> Strategies:
+def table_2(resolution: int = SIDE) -> Strategies:
     """The paper's own lists, in proportion to a side."""
-    return Strategies(FACTORS, tuple(tuple(ceil_of(p * side / SIDE) for p in stage) for stage in PIXELS))
+    return Strategies(FACTORS, tuple(tuple(ceil_of(p * resolution / SIDE) for p in stage) for stage in PIXELS))
 
 
 def _centre(space: Space, networks: Sequence[Blueprint], growth: float, rule: str, spatial: str) -> float:

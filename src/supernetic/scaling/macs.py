@@ -40,9 +40,9 @@ def require_chains(space: Space) -> None:
         scale(networks[0], Scaling())
     except InputError as e:
         raise InputError(f"{space.name} cannot be scaled: {e}") from None
-    sides = sorted({network.side for network in networks})
-    if len(sides) > 1:
-        rule = f"its networks must all have one image side, got {', '.join(map(str, sides))}"
+    resolutions = sorted({network.resolution for network in networks})
+    if len(resolutions) > 1:
+        rule = f"its networks must all have one image side, got {', '.join(map(str, resolutions))}"
         raise InputError(f"{space.name} cannot be scaled: {rule}")
 
 
@@ -53,7 +53,7 @@ def _row(blueprint: Blueprint, scalings: list[Scaling]) -> list[int]:
     row = []
     for scaling in scalings:
         repeats = tuple(scaling.repeats(n) for n in blocks.values())
-        network = (_without_depth(scaling), scaling.pixels(blueprint.side), repeats)
+        network = (_without_depth(scaling), scaling.pixels(blueprint.resolution), repeats)
         if network not in known:
             known[network] = _macs(blueprint, squeeze, dict(zip(blocks, repeats, strict=True)), *network[:2])
         row.append(known[network])
@@ -61,10 +61,10 @@ def _row(blueprint: Blueprint, scalings: list[Scaling]) -> list[int]:
 
 
 def _macs(
-    blueprint: Blueprint, squeeze: Squeeze, repeats: Mapping[int, tuple[int, ...]], scaling: Scaling, side: int
+    blueprint: Blueprint, squeeze: Squeeze, repeats: Mapping[int, tuple[int, ...]], scaling: Scaling, resolution: int
 ) -> int:
     waiting = {stage: iter(r) for stage, r in repeats.items()}
-    state, total = (blueprint.in_channels, side), 0
+    state, total = (blueprint.in_channels, resolution), 0
     for layer in blueprint:
         macs, state = _fed(scaling, state, layer, next(waiting[layer.stage]) if is_block(layer) else 1, squeeze)
         total += macs

@@ -1,6 +1,6 @@
 """Searchers: generators that yield architectures and receive trials. `drive` evaluates, records and resumes."""
 
-from .drive import drive
-from .task import Searcher, Task, Trial
+from .problem import Searcher, SearchProblem, Trial
+from .runner import run_search
 
-__all__ = ["Searcher", "Task", "Trial", "drive"]
+__all__ = ["SearchProblem", "Searcher", "Trial", "run_search"]

@@ -16,7 +16,7 @@ import numpy as np
 from ..costs import costs_of
 from ..space import Arch
 from .evolution import offspring
-from .task import Asking, Task, Trial, fill
+from .problem import Asking, SearchProblem, Trial, fill
 from .variation import neighbours
 
 
@@ -31,9 +31,9 @@ class BinnedEvolution:
     rate: float = 0.2  # chance of each gene of a mutant to change
     width: float = 10e6  # of a bin, in MACs
 
-    endless: ClassVar[bool] = False
+    needs_budget: ClassVar[bool] = False
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Begin with the smallest network and random ones."""
         seen: set[Arch] = set()
         archive: dict[int, Trial] = {}
@@ -48,7 +48,7 @@ class BinnedEvolution:
                 return
             self._enter(task, archive, (yield batch))
 
-    def _enter(self, task: Task, archive: dict[int, Trial], trials: Iterable[Trial]) -> None:
+    def _enter(self, task: SearchProblem, archive: dict[int, Trial], trials: Iterable[Trial]) -> None:
         """Keep the best trial of each bin."""
         good = [t for t in trials if t.ok]
         archs = np.array([t.arch for t in good], dtype=np.int8).reshape(len(good), len(task.space.choices))
@@ -59,7 +59,7 @@ class BinnedEvolution:
                 archive[place] = trial
 
 
-def smallest(task: Task, rng: np.random.Generator) -> Arch:
+def smallest(task: SearchProblem, rng: np.random.Generator) -> Arch:
     """The network of least MACs within reach: the least of many draws, then downhill gene by gene."""
     draws = task.sample(rng, 1000)
     arch: Arch = tuple(draws[np.argmin(costs_of(task.space, draws))].tolist())

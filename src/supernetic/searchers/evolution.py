@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..space import Arch, Archs
-from .task import Asking, Task, Trial, fill
+from .problem import Asking, SearchProblem, Trial, fill
 from .variation import crossover, mutate, mutate_one
 
 STALE = 50  # known children in a row after which a random network is let in
@@ -30,9 +30,9 @@ class RegularisedEvolution:
     population: int = 30
     sample: int = 10  # compared for each parent
 
-    endless: ClassVar[bool] = True
+    needs_budget: ClassVar[bool] = True
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """One child at a time."""
         seen: set[Arch] = set()
         draw = partial(task.sample, rng)
@@ -66,9 +66,9 @@ class SPOSEvolution:
     crossovers: float = 0.5
     rate: float = 0.1  # chance of each gene of a mutant to change
 
-    endless: ClassVar[bool] = False
+    needs_budget: ClassVar[bool] = False
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Evaluate a generation, keep the best, breed the next."""
         seen: set[Arch] = set()
         best: list[Trial] = []
@@ -84,7 +84,7 @@ class SPOSEvolution:
 
 
 def offspring(
-    task: Task,
+    task: SearchProblem,
     rng: np.random.Generator,
     seen: set[Arch],
     parents: Sequence[Trial],

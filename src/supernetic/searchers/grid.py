@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..space import Arch, Space
-from .task import Asking, Task
+from .problem import Asking, SearchProblem
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class GridSearch:
     batch: int = 1000  # evaluated together
     most: int = 10_000_000  # architectures that are listed at all
 
-    endless: ClassVar[bool] = False
+    needs_budget: ClassVar[bool] = False
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Ask for all architectures that satisfy the cheap constraints."""
         every = enumerate_archs(task.space, self.most) if task.among is None else map(tuple, task.among.tolist())
         while rows := list(islice(every, self.batch)):

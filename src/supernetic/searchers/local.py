@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..space import Arch
-from .task import Asking, Task, fill
+from .problem import Asking, SearchProblem, fill
 from .variation import neighbours
 
 
@@ -25,13 +25,13 @@ class LocalSearch:
 
     improve: str = "first"  # "first": neighbours one by one, in random order; "best": all of them at once
 
-    endless: ClassVar[bool] = True
+    needs_budget: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.improve not in ("first", "best"):
             raise InputError(f"local search: improve must be 'first' or 'best', got {self.improve!r}")
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Descend from random starts."""
         seen: set[Arch] = set()
         while start := fill(task, 1, seen, partial(task.sample, rng)):

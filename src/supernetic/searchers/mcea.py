@@ -25,7 +25,7 @@ from ..scaling.budgets import Budgets
 from ..scaling.family import Candidate, Family, State
 from ..space import Arch, Archs, Space
 from ..spaces.scaled import Scaled
-from .task import Asking, Task, Trial
+from .problem import Asking, SearchProblem, Trial
 from .variation import limits, mutate, settle
 
 STILL = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
@@ -45,7 +45,7 @@ class MCEA:
     generations: int = 40  # the first one included
     ratio: float = 1.0  # weight of a stage over that of the next larger one
 
-    endless: ClassVar[bool] = False
+    needs_budget: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name, least in (("bases", 1), ("rounds", 1), ("population", 2), ("generations", 1)):
@@ -54,11 +54,11 @@ class MCEA:
         if not 0 < self.ratio < inf:
             raise InputError(f"MCEA: ratio must be a positive number, got {self.ratio:g}")
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Ask for members of families; `chain_of` reads the states back from the trials."""
         yield from self.chain(task, rng, lambda state: None)
 
-    def chain(self, task: Task, rng: np.random.Generator, log: Log) -> Asking:
+    def chain(self, task: SearchProblem, rng: np.random.Generator, log: Log) -> Asking:
         """The same, with each state told."""
         turn = _Turn(task, self, rng)
         strategies, scores = yield from turn.grids(turn.family.draw(rng, self.bases))
@@ -78,7 +78,7 @@ class MCEA:
 class _Turn:
     """What the steps of one search share."""
 
-    def __init__(self, task: Task, settings: MCEA, rng: np.random.Generator) -> None:
+    def __init__(self, task: SearchProblem, settings: MCEA, rng: np.random.Generator) -> None:
         if not isinstance(task.space, Scaled):
             raise InputError(f"MCEA needs a base space times a scaling space, {task.space.name} is none")
         if len(task.objectives) != 1:
@@ -157,11 +157,11 @@ def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: 
     place = np.arange(genes)
     inner: npt.NDArray[np.bool_] = (place >= ends[:, :1]) & (place < ends[:, 1:])
     children = np.where(inner, fathers, mothers).astype(np.int8)
-    asleep = np.where(inner, limits(space, fathers), limits(space, mothers)) == 1
-    return settle(space, rng, children, asleep)
+    inactive = np.where(inner, limits(space, fathers), limits(space, mothers)) == 1
+    return settle(space, rng, children, inactive)
 
 
-def chain_of(searcher: MCEA, task: Task, trials: Sequence[Trial], seed: int = 0) -> list[State]:
+def chain_of(searcher: MCEA, task: SearchProblem, trials: Sequence[Trial], seed: int = 0) -> list[State]:
     """The states that a search went through, from its record; as many as the record is complete for."""
     canonical = task.space.canonical
     known = {canonical(t.arch): t for t in trials}

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .. import pareto
 from ..space import Arch, Archs
-from .task import Asking, Task, Trial, fill
+from .problem import Asking, SearchProblem, Trial, fill
 from .variation import crossover, limits, random_gene, settle
 
 Floats = npt.NDArray[np.float64]
@@ -38,9 +38,9 @@ class NSGA2:
     costly: float = 0.7  # chance that an evaluated objective, not a cost, gives the credit
     retries: int = 20  # times that a generation is filled up after constraints emptied it
 
-    endless: ClassVar[bool] = False
+    needs_budget: ClassVar[bool] = False
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Algorithm 1."""
         seen: set[Arch] = set()
         credit = Credit.of(task)
@@ -63,7 +63,7 @@ class NSGA2:
                 return
 
     def _gather(
-        self, task: Task, seen: set[Arch], credit: Credit, draw: Propose, propose: Propose
+        self, task: SearchProblem, seen: set[Arch], credit: Credit, draw: Propose, propose: Propose
     ) -> Generator[list[Arch], list[Trial], list[Trial]]:
         """A full generation of networks that satisfy all constraints; random ones where breeding finds nothing new."""
         good: list[Trial] = []
@@ -78,7 +78,13 @@ class NSGA2:
         return good
 
     def _breed(
-        self, task: Task, rng: np.random.Generator, parents: Archs, credits: Floats, frequencies: Floats, n: int
+        self,
+        task: SearchProblem,
+        rng: np.random.Generator,
+        parents: Archs,
+        credits: Floats,
+        frequencies: Floats,
+        n: int,
     ) -> Archs:
         """`n` children of winners of binary tournaments; `parents` are in order, the best first."""
         mothers, fathers = (parents[rng.integers(len(parents), size=(2, n)).min(axis=0)] for _ in range(2))
@@ -87,7 +93,7 @@ class NSGA2:
         return np.where(rng.random((n, 1)) < self.mutation, mutants, children)
 
     def _mutate(
-        self, task: Task, rng: np.random.Generator, archs: Archs, credits: Floats, frequencies: Floats
+        self, task: SearchProblem, rng: np.random.Generator, archs: Archs, credits: Floats, frequencies: Floats
     ) -> Archs:
         """Hierarchical mutation: first how, then (reinforced) by which objective, then a gene, then its option."""
         n, rows = len(archs), np.arange(len(archs))
@@ -105,14 +111,14 @@ class NSGA2:
         mutants[rows, gene] = np.argmax(wheel > rng.random((n, 1)) * wheel[:, -1:], axis=1)
         return settle(task.space, rng, mutants, allowed == 1)
 
-    def _steering(self, task: Task) -> Floats:
+    def _steering(self, task: SearchProblem) -> Floats:
         """How often each objective gives the credit: evaluated ones share `costly`, costs the rest."""
         cost = np.array([o.name.startswith("cost/") for o in task.objectives])
         share = np.where(cost, (1 - self.costly) / max(cost.sum(), 1), self.costly / max((~cost).sum(), 1))
         return np.asarray(share / share.sum())
 
 
-def frequency(task: Task, archs: Archs) -> Floats:
+def frequency(task: SearchProblem, archs: Archs) -> Floats:
     """How often each option (columns) of each gene (rows) occurs."""
     options = np.arange(int(task.space.radices.max()))
     return np.asarray((archs[:, :, None] == options).mean(axis=0))
@@ -127,12 +133,12 @@ class Credit:
     values: list[Floats]  # objectives of every network, to be minimised
 
     @classmethod
-    def of(cls, task: Task) -> Credit:
+    def of(cls, task: SearchProblem) -> Credit:
         """Nothing evaluated yet."""
         shape = len(task.space.choices), int(task.space.radices.max())
         return cls(np.zeros(shape), np.zeros((len(task.objectives), *shape)), [])
 
-    def add(self, task: Task, trials: Sequence[Trial]) -> None:
+    def add(self, task: SearchProblem, trials: Sequence[Trial]) -> None:
         """Count every network that has numbers, feasible or not."""
         points = task.points(trials)
         finite = np.isfinite(points).all(axis=1)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..space import Arch
-from .task import Asking, Task, fill
+from .problem import Asking, SearchProblem, fill
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class RandomSearch:
 
     batch: int = 50  # evaluated together
 
-    endless: ClassVar[bool] = True
+    needs_budget: ClassVar[bool] = True
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Draw until nothing new turns up."""
         seen: set[Arch] = set()
         while batch := fill(task, self.batch, seen, partial(task.sample, rng)):

@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..objective import Objective
 from ..predictors import Described, Features, GaussianProcess, normal_scores
 from ..space import Arch, Archs, Space
-from .task import Asking, Task, Trial, fill
+from .problem import Asking, SearchProblem, Trial, fill
 from .variation import mutate
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ class Thompson:
     batch: int = 5  # evaluated together
     candidates: int = 500  # half of them random, half mutants of the best trials, which each round renews
 
-    endless: ClassVar[bool] = True
+    needs_budget: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, least in (("initial", 2), ("batch", 1), ("candidates", 2)):
@@ -52,7 +52,7 @@ class Thompson:
         """What the model sees of architectures."""
         return features_of(space)
 
-    def search(self, task: Task, rng: np.random.Generator) -> Asking:
+    def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
         """Fit to all trials, draw, evaluate; until nothing is left."""
         seen: set[Arch] = set()
         trials: list[Trial] = []
@@ -70,13 +70,13 @@ class Thompson:
             batch = fill(task, self.batch, seen, partial(_first, ranked), patience=1)
             batch += fill(task, self.batch - len(batch), seen, draw)
 
-    def _mutants(self, task: Task, rng: np.random.Generator, trials: Sequence[Trial]) -> Archs:
+    def _mutants(self, task: SearchProblem, rng: np.random.Generator, trials: Sequence[Trial]) -> Archs:
         best = np.array([t.arch for t in task.best_first([t for t in trials if t.ok])[:PARENTS]], dtype=np.int8)
         mutants = mutate(task.space, rng, best[rng.integers(len(best), size=self.candidates // 2)], RATE)
         return mutants[task.feasible(mutants)]
 
     def _ranked(
-        self, task: Task, rng: np.random.Generator, features: Features, trials: Sequence[Trial], pool: Archs
+        self, task: SearchProblem, rng: np.random.Generator, features: Features, trials: Sequence[Trial], pool: Archs
     ) -> Archs:
         """The best candidates of each draw: first the best of all draws, then the second best, and so on."""
         x, known = features(pool), features(np.array([t.arch for t in trials], dtype=np.int8))
@@ -89,7 +89,7 @@ class Thompson:
         return pool[order.T.ravel()]
 
     def _draws(
-        self, task: Task, rng: np.random.Generator, objective: Objective, j: int,
+        self, task: SearchProblem, rng: np.random.Generator, objective: Objective, j: int,
         trials: Sequence[Trial], known: Described, x: Described, pool: Archs,
     ) -> Floats:  # fmt: skip
         """What an objective may be worth at each candidate: one row per draw, more is better."""

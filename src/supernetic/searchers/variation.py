@@ -24,13 +24,13 @@ def limits(space: Space, archs: Archs) -> Ints:
     return allowed
 
 
-def settle(space: Space, rng: np.random.Generator, archs: Archs, asleep: Bools) -> Archs:
+def settle(space: Space, rng: np.random.Generator, archs: Archs, inactive: Bools) -> Archs:
     """Bring genes within their limits; those that were `asleep` where they come from and now count are drawn."""
     now = limits(space, archs)
-    woken = asleep & (now > 1)
+    activated = inactive & (now > 1)
     settled = np.minimum(archs, now - 1)
-    if woken.any():
-        settled[woken] = rng.integers(now[woken])
+    if activated.any():
+        settled[activated] = rng.integers(now[activated])
     return settled.astype(np.int8)
 
 
@@ -63,8 +63,8 @@ def crossover(space: Space, rng: np.random.Generator, mothers: Archs, fathers: A
     """Take each gene from either parent with equal probability."""
     first = rng.random(mothers.shape) < 0.5
     children = np.where(first, mothers, fathers).astype(np.int8)
-    asleep = np.where(first, limits(space, mothers), limits(space, fathers)) == 1
-    return settle(space, rng, children, asleep)
+    inactive = np.where(first, limits(space, mothers), limits(space, fathers)) == 1
+    return settle(space, rng, children, inactive)
 
 
 def neighbours(space: Space, arch: Arch) -> Archs:

@@ -126,33 +126,33 @@ class Attentive(SequentialSpace):
     def step(self, i: int, state: Any, genes: Arch) -> tuple[Sequence[Layer], tuple[int, int]]:
         """Stem, a stage, or the head; the state is (channels, side)."""
         if i == 0:
-            side, c = self.resolutions[genes[0]], self._channels(STEM[genes[1]])
-            out = halved(side, 2)
-            return [Layer("stem", "conv", self.in_channels, c, side, out, 3, 2, act="swish")], (c, out)
+            resolution, c = self.resolutions[genes[0]], self._channels(STEM[genes[1]])
+            out = halved(resolution, 2)
+            return [Layer("stem", "conv", self.in_channels, c, resolution, out, 3, 2, act="swish")], (c, out)
         if i == N + 1:
             return self._head(state[0], state[1], self._channels(HEAD[genes[0]])), state
         stage = STAGES[i - 1]
         c, depth = self._channels(stage.widths[genes[0]]), stage.depths[genes[1]]
         kernel, expand = KERNELS[genes[2]], stage.expands[genes[3]]
         layers = []
-        c_in, side = state
+        c_in, resolution = state
         for block in range(depth):
             stride = stage.stride if block == 0 else 1
-            hidden, out = make_divisible(c_in * expand), halved(side, stride)
+            hidden, out = make_divisible(c_in * expand), halved(resolution, stride)
             layer = Layer(
-                f"mb{i}.{block}", "mbconv", c_in, c, side, out, kernel, stride, expand, hidden,
+                f"mb{i}.{block}", "mbconv", c_in, c, resolution, out, kernel, stride, expand, hidden,
                 se=make_divisible(hidden // 4) if stage.se else 0, act="swish",
                 shortcut="identity" if stride == 1 and c_in == c else "project", stage=i,
             )  # fmt: skip
             layers.append(layer)
-            c_in, side = c, out
-        return layers, (c_in, side)
+            c_in, resolution = c, out
+        return layers, (c_in, resolution)
 
-    def _head(self, c: int, side: int, width: int) -> list[Layer]:
+    def _head(self, c: int, resolution: int, width: int) -> list[Layer]:
         """MBPool: the last expansion runs before pooling, the rest on a single pixel."""
         return [
-            Layer("head.expand", "conv", c, 6 * c, side, side, act="swish"),
-            Layer("head.pool", "gap", 6 * c, 6 * c, side, 1),
+            Layer("head.expand", "conv", c, 6 * c, resolution, resolution, act="swish"),
+            Layer("head.pool", "gap", 6 * c, 6 * c, resolution, 1),
             Layer("head.conv", "conv", 6 * c, width, 1, 1, norm=False, act="swish"),
             Layer("classifier", "linear", width, self.classes, 1, 1),
         ]

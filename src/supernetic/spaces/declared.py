@@ -161,7 +161,7 @@ class Place(NamedTuple):
     """The automaton's state: the map at hand, and what is decided about the stage at hand (0 between stages)."""
 
     channels: int
-    side: int
+    resolution: int
     nominal: int = 0  # width that the map would have without skipped blocks; hidden widths are multiples of it
     width: int = 0
     depth: int = 0
@@ -324,7 +324,7 @@ class DeclaredSpace(SequentialSpace):
         """Pooling and classifier."""
         c = state.channels
         return [
-            Layer("head.pool", "gap", c, c, state.side, 1),
+            Layer("head.pool", "gap", c, c, state.resolution, 1),
             Layer("classifier", "linear", c, self.classes, 1, 1),
         ]
 
@@ -341,7 +341,7 @@ class DeclaredSpace(SequentialSpace):
     def _decide(self, item: Item, value: Any, place: Place) -> tuple[list[Layer], Place]:
         match item.kind:
             case "resolution":
-                return [], place._replace(side=value)
+                return [], place._replace(resolution=value)
             case "width":
                 return [], place._replace(width=value)
             case "depth":
@@ -350,10 +350,10 @@ class DeclaredSpace(SequentialSpace):
                 return self._stage(item, value, place)
         stem = item.kind == "stem"
         kernel, stride = (self.stem.kernel, self.stem.stride) if stem else (1, 1)
-        side, act = halved(place.side, stride), (self.stem if stem else self.head).act or self.act
+        resolution, act = halved(place.resolution, stride), (self.stem if stem else self.head).act or self.act
         name = "stem" if stem else "head.conv"
-        layer = Layer(name, "conv", place.channels, value, place.side, side, kernel, stride, act=act)
-        return [layer], Place(value, side, value)
+        layer = Layer(name, "conv", place.channels, value, place.resolution, resolution, kernel, stride, act=act)
+        return [layer], Place(value, resolution, value)
 
     def _stage(self, item: Item, block: Block, place: Place) -> tuple[list[Layer], Place]:
         """The block that the item is about, or all blocks of the stage."""
@@ -361,16 +361,24 @@ class DeclaredSpace(SequentialSpace):
         for b in range(depth) if item.block < 0 else range(item.block, min(item.block + 1, depth)):
             layer = self._block(item.stage, b, block, place)
             layers.append(layer)
-            place = place._replace(channels=layer.c_out, side=layer.side_out, nominal=place.width)
+            place = place._replace(channels=layer.c_out, resolution=layer.resolution_out, nominal=place.width)
         ends = item.block in (-1, max(self.stages[item.stage - 1].depth) - 1)
         return layers, place._replace(width=0, depth=0) if ends else place
 
     def _block(self, s: int, b: int, block: Block, place: Place) -> Layer:
         stage = self.stages[s - 1]
-        c_in, side, stride = place.channels, place.side, 1 if b else stage.stride
+        c_in, resolution, stride = place.channels, place.resolution, 1 if b else stage.stride
         c_out = c_in if block.operation == "skip" else place.width
         layer = Layer(
-            f"stage{s}.{b}", block.operation, c_in, c_out, side, halved(side, stride), block.kernel, stride, stage=s
+            f"stage{s}.{b}",
+            block.operation,
+            c_in,
+            c_out,
+            resolution,
+            halved(resolution, stride),
+            block.kernel,
+            stride,
+            stage=s,
         )
         if block.operation == "skip":
             return stabilise(layer, self.stabiliser, place.width) if self.stabiliser else layer

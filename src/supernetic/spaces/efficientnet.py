@@ -48,7 +48,7 @@ MODELS = {
 class EfficientNet(SequentialSpace):
     """Eleven fixed networks, as one choice."""
 
-    side: int = SIDE  # of B0; the others' sides keep their ratio to it
+    resolution: int = SIDE  # of B0; the others' sides keep their ratio to it
     classes: int = 1000
     in_channels: int = 3
     spatial: str = "ceil"
@@ -78,8 +78,8 @@ class EfficientNet(SequentialSpace):
 
     def scaling(self, arch: Arch) -> Scaling:
         """How the network follows from B0."""
-        rule, depth, width, side = MODELS[self.format(arch)]
-        return Scaling(depth, width, ceil_of(side * self.side / SIDE), rule, self.spatial)
+        rule, depth, width, resolution = MODELS[self.format(arch)]
+        return Scaling(depth, width, ceil_of(resolution * self.resolution / SIDE), rule, self.spatial)
 
     def start(self) -> tuple[Sequence[Layer], None]:
         """Nothing is common to all."""
@@ -94,21 +94,21 @@ class EfficientNet(SequentialSpace):
         return ()
 
     def _b0(self) -> Blueprint:
-        c_in, side = STEM, halved(self.side, 2, self.spatial)
-        layers = [Layer("stem", "conv", self.in_channels, c_in, self.side, side, 3, 2, act="swish")]
+        c_in, resolution = STEM, halved(self.resolution, 2, self.spatial)
+        layers = [Layer("stem", "conv", self.in_channels, c_in, self.resolution, resolution, 3, 2, act="swish")]
         for stage, (e, k, first_stride, c, n) in enumerate(B0, 1):
             for block in range(n):
                 stride = 1 if block else first_stride
-                out = halved(side, stride, self.spatial)
+                out = halved(resolution, stride, self.spatial)
                 layer = Layer(
-                    f"stage{stage}.{block}", "mbconv", c_in, c, side, out, k, stride, e, c_in * e, se=c_in // 4,
+                    f"stage{stage}.{block}", "mbconv", c_in, c, resolution, out, k, stride, e, c_in * e, se=c_in // 4,
                     act="swish", shortcut="identity" if stride == 1 and c_in == c else "", stage=stage,
                 )  # fmt: skip
                 layers.append(layer)
-                c_in, side = c, out
+                c_in, resolution = c, out
         layers += [
-            Layer("head.conv", "conv", c_in, HEAD, side, side, act="swish"),
-            Layer("head.pool", "gap", HEAD, HEAD, side, 1),
+            Layer("head.conv", "conv", c_in, HEAD, resolution, resolution, act="swish"),
+            Layer("head.pool", "gap", HEAD, HEAD, resolution, 1),
             Layer("classifier", "linear", HEAD, self.classes, 1, 1),
         ]
         return Blueprint(tuple(layers))

@@ -24,7 +24,7 @@ class Macro(SequentialSpace):
     """3^8 encodings of 3,969 distinct networks: identities inside a stage commute."""
 
     channels: int = 32  # of the stem; stages have 2, 4 and 8 times as many
-    side: int = 32
+    resolution: int = 32
     classes: int = 10
     in_channels: int = 3
     head: int = 1280
@@ -65,35 +65,35 @@ class Macro(SequentialSpace):
 
     def start(self) -> tuple[Sequence[Layer], tuple[int, int]]:
         """The stem; the state is (channels, side)."""
-        stem = Layer("stem", "conv", self.in_channels, self.channels, self.side, self.side, 3, act="relu")
-        return [stem], (self.channels, self.side)
+        stem = Layer("stem", "conv", self.in_channels, self.channels, self.resolution, self.resolution, 3, act="relu")
+        return [stem], (self.channels, self.resolution)
 
     def step(self, i: int, state: tuple[int, int], genes: Arch) -> tuple[Sequence[Layer], tuple[int, int]]:
         """One layer. Identity is a strided 1x1 convolution where it opens a stage, nothing elsewhere."""
-        c_in, side = state
+        c_in, resolution = state
         stage, opens = _stage_of(i)
         stride = 2 if opens else 1
-        c_out, out = c_in * stride, halved(side, stride)
+        c_out, out = c_in * stride, halved(resolution, stride)
         name = f"layer{i}"
         if genes[0]:
             e, k = ((3, 3), (6, 5))[genes[0] - 1]
             layer = Layer(
-                name, "mbconv", c_in, c_out, side, out, k, stride, e, c_in * e,
+                name, "mbconv", c_in, c_out, resolution, out, k, stride, e, c_in * e,
                 act="relu", shortcut="" if opens else "identity", stage=stage,
             )  # fmt: skip
         elif opens:
-            layer = Layer(name, "conv", c_in, c_out, side, out, 1, 2, stage=stage)
+            layer = Layer(name, "conv", c_in, c_out, resolution, out, 1, 2, stage=stage)
         else:
-            layer = Layer(name, "skip", c_in, c_out, side, out, stage=stage)
+            layer = Layer(name, "skip", c_in, c_out, resolution, out, stage=stage)
             layer = stabilise(layer, self.stabiliser) if self.stabiliser else layer
         return [layer], (c_out, out)
 
     def finish(self, state: tuple[int, int]) -> Sequence[Layer]:
         """1x1 convolution, pooling, classifier."""
-        channels, side = state
+        channels, resolution = state
         return [
-            Layer("head.conv", "conv", channels, self.head, side, side, act="relu"),
-            Layer("head.pool", "gap", self.head, self.head, side, 1),
+            Layer("head.conv", "conv", channels, self.head, resolution, resolution, act="relu"),
+            Layer("head.pool", "gap", self.head, self.head, resolution, 1),
             Layer("classifier", "linear", self.head, self.classes, 1, 1),
         ]
 

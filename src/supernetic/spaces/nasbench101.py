@@ -60,7 +60,7 @@ class Site(NamedTuple):
     name: str
     c_in: int
     c_out: int
-    side: int
+    resolution: int
     stage: int
     opens: bool  # the first of its stack
 
@@ -72,30 +72,34 @@ class Skeleton:
     channels: int = 128  # of the first stack; each following one has twice as many
     cells: int = 3  # per stack
     stacks: int = 3
-    side: int = 32
+    resolution: int = 32
     classes: int = 10
     in_channels: int = 3
 
     def _sites(self) -> Iterator[Site]:
-        c_in, side = self.channels, self.side
+        c_in, resolution = self.channels, self.resolution
         for stack in range(self.stacks):
             c_out = self.channels << stack
             for n in range(self.cells):
-                yield Site(f"cell{stack * self.cells + n}", c_in, c_out, side, stack + 1, opens=n == 0)
+                yield Site(f"cell{stack * self.cells + n}", c_in, c_out, resolution, stack + 1, opens=n == 0)
                 c_in = c_out
-            side = halved(side, 2)
+            resolution = halved(resolution, 2)
 
     def _network(self, cell: Callable[[Site, str], Sequence[Layer]]) -> Blueprint:
         """The whole network, given the layers of a cell at a site that reads the layer of that name."""
-        layers = [Layer("stem", "conv", self.in_channels, self.channels, self.side, self.side, 3, act="relu")]
+        layers = [
+            Layer("stem", "conv", self.in_channels, self.channels, self.resolution, self.resolution, 3, act="relu")
+        ]
         for site in self._sites():
             before = layers[-1]
             if site.opens and site.stage > 1:
                 c = before.c_out
-                layers.append(Layer(f"pool{site.stage - 1}", "maxpool", c, c, before.side_out, site.side, 2, 2))
+                layers.append(
+                    Layer(f"pool{site.stage - 1}", "maxpool", c, c, before.resolution_out, site.resolution, 2, 2)
+                )
             layers += cell(site, layers[-1].name)
-        c, side = layers[-1].c_out, layers[-1].side_out
-        layers += [Layer("head.pool", "gap", c, c, side, 1), Layer("classifier", "linear", c, self.classes, 1, 1)]
+        c, resolution = layers[-1].c_out, layers[-1].resolution_out
+        layers += [Layer("head.pool", "gap", c, c, resolution, 1), Layer("classifier", "linear", c, self.classes, 1, 1)]
         return Blueprint(tuple(layers))
 
 
@@ -134,7 +138,7 @@ class NASBench101(Skeleton, Space):
         matrices = VALID_MATRICES if self.vertices == 7 else count_matrices(self.vertices)
         return matrices * labellings(self.vertices)
 
-    def _flaw(self, arch: Arch) -> str:
+    def _invalid_reason(self, arch: Arch) -> str:
         n = int(strip(np.array([arch]), self.vertices)[0, : len(edges_of(self.vertices))].sum())
         if n == 0:
             return "an edge or a path must lead from the input (first row) to the output (last column)"
@@ -186,7 +190,7 @@ class NASBench101(Skeleton, Space):
             around = [
                 ["".join(sorted(hashes[w] for w in fan)) for fan in (fans_in[v], fans_out[v])] for v in range(last + 1)
             ]
-            hashes = [_md5("|".join((*sides, own))) for sides, own in zip(around, hashes, strict=True)]
+            hashes = [_md5("|".join((*slice_sides, own))) for slice_sides, own in zip(around, hashes, strict=True)]
         return _md5(str(sorted(hashes)))
 
     # --- notation -----------------------------------------------------------------------------------------------------
@@ -268,12 +272,12 @@ class NASBench101(Skeleton, Space):
         return self._network(self._widest).layers
 
     def _widest(self, site: Site, source: str) -> list[Layer]:
-        c, side = site.c_out, site.side
+        c, resolution = site.c_out, site.resolution
         inner = range(1, self.vertices - 1)
         kernels = [kernel for kind, kernel in KINDS.values() if kind == "conv"]
         return [
             *(
-                Layer(f"{site.name}.v{v}", "conv", c, c, side, side, k, stage=site.stage)
+                Layer(f"{site.name}.v{v}", "conv", c, c, resolution, resolution, k, stage=site.stage)
                 for v in inner
                 for k in kernels
             ),
@@ -351,8 +355,8 @@ class NASBench101Chain(Skeleton, SequentialSpace):
 
     def _node(self, site: Site, i: int, gene: int) -> Layer:
         kind, kernel, act = (("conv", 1, "relu"), ("conv", 3, "relu"), ("skip", 1, ""))[gene]
-        c, side = site.c_out, site.side
-        layer = Layer(f"{site.name}.node{i}", kind, c, c, side, side, kernel, act=act, stage=site.stage)
+        c, resolution = site.c_out, site.resolution
+        layer = Layer(f"{site.name}.node{i}", kind, c, c, resolution, resolution, kernel, act=act, stage=site.stage)
         return stabilise(layer, self.stabiliser) if kind == "skip" and self.stabiliser else layer
 
 
@@ -391,7 +395,9 @@ def _projection(site: Site, source: str, to: str = "project", width: int = 0) ->
     """The cell's input as a vertex (by default: the cell's output) reads it."""
     c = width or site.c_out
     name = f"{site.name}.{to}"
-    return Layer(name, "conv", site.c_in, c, site.side, site.side, act="relu", inputs=(source,), stage=site.stage)
+    return Layer(
+        name, "conv", site.c_in, c, site.resolution, site.resolution, act="relu", inputs=(source,), stage=site.stage
+    )
 
 
 def _cell(site: Site, source: str, matrix: Matrix, ops: Sequence[str]) -> list[Layer]:
@@ -403,7 +409,8 @@ def _cell(site: Site, source: str, matrix: Matrix, ops: Sequence[str]) -> list[L
     def add(name: str, kind: str, kernel: int, inputs: Sequence[str], c: int, join: str = "sum") -> str:
         read = [layers[n].c_out for n in inputs]
         layers[f"{site.name}.{name}"] = Layer(
-            f"{site.name}.{name}", kind, sum(read) if join == "concat" else max(read), c, site.side, site.side, kernel,
+            f"{site.name}.{name}", kind, sum(read) if join == "concat" else max(read), c,
+            site.resolution, site.resolution, kernel,
             act="relu" if kind == "conv" else "", inputs=tuple(inputs), join=join, stage=site.stage,
         )  # fmt: skip
         return f"{site.name}.{name}"

@@ -27,7 +27,7 @@ class NASBench201(SequentialSpace):
     without: tuple[str, ...] = ()  # masked operations
     cells: int = 5  # per stage; there are three stages
     channels: int = 16
-    side: int = 32
+    resolution: int = 32
     classes: int = 10
     in_channels: int = 3
     aggregate: str = "sum"
@@ -104,11 +104,11 @@ class NASBench201(SequentialSpace):
 
     def _cells(self) -> Iterator[tuple[int, int, int]]:
         """(number, channels, side) of each cell."""
-        side = self.side
+        resolution = self.resolution
         for stage in range(3):
             for c in range(self.cells):
-                yield stage * self.cells + c, self.channels << stage, side
-            side = halved(side, 2)
+                yield stage * self.cells + c, self.channels << stage, resolution
+            resolution = halved(resolution, 2)
 
     def start(self) -> tuple[Sequence[Layer], None]:
         """Stem, reductions and head: what does not depend on the architecture."""
@@ -131,10 +131,10 @@ class NASBench201(SequentialSpace):
         """
         arch = self.tile(arch) if len(arch) == len(EDGES) else arch
         layers = {layer.name: [layer] for layer in self._skeleton()}
-        for cell, channels, side in self._cells():
+        for cell, channels, resolution in self._cells():
             for e in range(len(EDGES)):
                 op = self.operations[arch[cell * len(EDGES) + e]]
-                edge = self._edge(cell, channels, side, e, op)
+                edge = self._edge(cell, channels, resolution, e, op)
                 layers[edge[-1].name] = edge
         return Blueprint(tuple(layer for name in self._order() for layer in layers[name]))
 
@@ -154,7 +154,7 @@ class NASBench201(SequentialSpace):
             return f"reduce{cell // self.cells}"
         return f"cell{cell - 1}.node3" if cell else "stem"
 
-    def _edge(self, cell: int, channels: int, side: int, edge: int, op: str) -> list[Layer]:
+    def _edge(self, cell: int, channels: int, resolution: int, edge: int, op: str) -> list[Layer]:
         i, j = EDGES[edge]
         source = f"cell{cell}.node{i}" if i else self._input(cell)
         kind, kernel = {
@@ -165,7 +165,7 @@ class NASBench201(SequentialSpace):
             "avg_pool_3x3": ("avgpool", 3),
         }[op]
         layer = Layer(
-            f"cell{cell}.{i}to{j}", kind, channels, channels, side, side, kernel,
+            f"cell{cell}.{i}to{j}", kind, channels, channels, resolution, resolution, kernel,
             norm=self.affine, inputs=(source,), stage=cell // self.cells + 1,
         )  # fmt: skip
         if kind == "skip" and self.stabiliser:
@@ -176,24 +176,26 @@ class NASBench201(SequentialSpace):
         return [layer]
 
     def _skeleton(self) -> list[Layer]:
-        stem = Layer("stem", "conv", self.in_channels, self.channels, self.side, self.side, 3)
+        stem = Layer("stem", "conv", self.in_channels, self.channels, self.resolution, self.resolution, 3)
         layers, last = [stem], stem
-        for cell, channels, side in self._cells():
+        for cell, channels, resolution in self._cells():
             stage = cell // self.cells + 1
             if cell and cell % self.cells == 0:
                 name, source = f"reduce{stage - 1}", f"cell{cell - 1}.node3"
-                layers.append(Layer(name, "reduce", last.c_out, channels, last.side_out, side, 3, 2, inputs=(source,)))
+                layers.append(
+                    Layer(name, "reduce", last.c_out, channels, last.resolution_out, resolution, 3, 2, inputs=(source,))
+                )
             for node in (1, 2, 3):
                 inputs = tuple(f"cell{cell}.{i}to{j}" for i, j in EDGES if j == node)
                 last = Layer(
-                    f"cell{cell}.node{node}", "join", channels, channels, side, side,
+                    f"cell{cell}.node{node}", "join", channels, channels, resolution, resolution,
                     inputs=inputs, join=self.aggregate, stage=stage,
                 )  # fmt: skip
                 layers.append(last)
-        c, side = last.c_out, last.side
+        c, resolution = last.c_out, last.resolution
         return [
             *layers,
-            Layer("head.norm", "norm", c, c, side, side, act="relu"),
-            Layer("head.pool", "gap", c, c, side, 1),
+            Layer("head.norm", "norm", c, c, resolution, resolution, act="relu"),
+            Layer("head.pool", "gap", c, c, resolution, 1),
             Layer("classifier", "linear", c, self.classes, 1, 1),
         ]

@@ -152,8 +152,8 @@ class Product(Scaled):
         squeeze = squeeze_of(known)
         for factors, pixels in zip(self.by.factors, self.by.pixels, strict=True):
             copies = _copies(known, [Scaling(d, rule=self.by.rule) for d in factors])
-            for width, side in (*((min(factors), p) for p in pixels), (max(factors), pixels[-1])):
-                scaling = Scaling(1.0, width, side, self.by.rule, self.by.spatial)
+            for width, resolution in (*((min(factors), p) for p in pixels), (max(factors), pixels[-1])):
+                scaling = Scaling(1.0, width, resolution, self.by.rule, self.by.spatial)
                 yield from _Repeated(self.of, scaling, copies, squeeze).layers()
 
 
@@ -207,7 +207,7 @@ class _Repeated(SequentialSpace):
         scaled: list[Layer] = []
         for layer in layers:
             copies = self.copies[layer.name] if is_block(layer) else 1
-            outer = outer or (layer.c_in, self.scaling.pixels(layer.side))
+            outer = outer or (layer.c_in, self.scaling.pixels(layer.resolution))
             more, outer = self.scaling.feed(outer, layer, copies, self.squeeze)
             scaled += more
         return scaled, (state, outer)

@@ -39,7 +39,7 @@ PIXELS = ((224,), (224, 240, 256), (272, 288, 304), (320, 336, 354))
 class ScaleNetBase(SequentialSpace):
     """Seven stages; the middle five have a depth gene, then a gene per block (0 where the depth leaves it out)."""
 
-    side: int = SIDE
+    resolution: int = SIDE
     classes: int = 1000
     in_channels: int = 3
     width: float = 1.0  # multiplies the channels of stem and stages, not the head's; .5 on ImageNet-100
@@ -122,16 +122,16 @@ class ScaleNetBase(SequentialSpace):
     @cached_property
     def _maps(self) -> tuple[tuple[int, int], ...]:
         """(channels, side) behind the stem and each stage."""
-        maps, side = [], self.side
+        maps, resolution = [], self.resolution
         for c, stride in zip(WIDTHS, STRIDES, strict=True):
-            side = halved(side, stride, self.spatial)
-            maps.append((ceil_of(c * self.width), side))
+            resolution = halved(resolution, stride, self.spatial)
+            maps.append((ceil_of(c * self.width), resolution))
         return tuple(maps)
 
     def start(self) -> tuple[Sequence[Layer], int]:
         """The stem. The state is the depth of the stage at hand, 0 between stages: widths and sides are fixed."""
-        c, side = self._maps[0]
-        return [Layer("stem", "conv", self.in_channels, c, self.side, side, 3, 2, act="hswish")], 0
+        c, resolution = self._maps[0]
+        return [Layer("stem", "conv", self.in_channels, c, self.resolution, resolution, 3, 2, act="hswish")], 0
 
     def step(self, i: int, state: int, genes: Arch) -> tuple[Sequence[Layer], int] | None:
         """A depth, or one block."""
@@ -144,20 +144,21 @@ class ScaleNetBase(SequentialSpace):
         return None if genes[0] else ((), following)
 
     def _block(self, stage: int, block: int, option: int) -> Layer:
-        (c_in, side), (c, out) = self._maps[stage if block else stage - 1], self._maps[stage]
+        (c_in, resolution), (c, out) = self._maps[stage if block else stage - 1], self._maps[stage]
         e, k, se = self._options(stage)[option]
         stride, hidden = 1 if block else STRIDES[stage], c_in * e
         return Layer(
-            f"stage{stage}.{block}", "mbconv", c_in, c, side, out, k, stride, e, hidden, se=max(1, hidden // 4) * se,
-            act="hswish", shortcut="identity" if stride == 1 and c_in == c else "", stage=stage,
+            f"stage{stage}.{block}", "mbconv", c_in, c, resolution, out, k, stride, e, hidden,
+            se=max(1, hidden // 4) * se, act="hswish", stage=stage,
+            shortcut="identity" if stride == 1 and c_in == c else "",
         )  # fmt: skip
 
     def finish(self, state: int) -> Sequence[Layer]:
         """1x1 convolution, pooling, classifier."""
-        c, side = self._maps[-1]
+        c, resolution = self._maps[-1]
         return [
-            Layer("head.conv", "conv", c, HEAD, side, side, act="hswish"),
-            Layer("head.pool", "gap", HEAD, HEAD, side, 1),
+            Layer("head.conv", "conv", c, HEAD, resolution, resolution, act="hswish"),
+            Layer("head.pool", "gap", HEAD, HEAD, resolution, 1),
             Layer("classifier", "linear", HEAD, self.classes, 1, 1),
         ]
 
@@ -166,7 +167,7 @@ class ScaleNetBase(SequentialSpace):
 class ScaleNet(Scaled, SequentialSpace):
     """The paper's own product, as an automaton: 1.16e26 encodings."""
 
-    side: int = SIDE  # of the unscaled network; the others' sides keep their ratio to it
+    resolution: int = SIDE  # of the unscaled network; the others' sides keep their ratio to it
     classes: int = 1000
     in_channels: int = 3
     width: float = 1.0
@@ -185,12 +186,12 @@ class ScaleNet(Scaled, SequentialSpace):
     @cached_property
     def base(self) -> ScaleNetBase:
         """Table 1."""
-        return ScaleNetBase(self.side, self.classes, self.in_channels, self.width, self.released, self.spatial)
+        return ScaleNetBase(self.resolution, self.classes, self.in_channels, self.width, self.released, self.spatial)
 
     @cached_property
     def strategies(self) -> Strategies:
         """Table 2."""
-        pixels = tuple(tuple(ceil_of(p * self.side / SIDE) for p in stage) for stage in PIXELS[: self.stages + 1])
+        pixels = tuple(tuple(ceil_of(p * self.resolution / SIDE) for p in stage) for stage in PIXELS[: self.stages + 1])
         return Strategies(FACTORS[: self.stages + 1], pixels, self.rule, self.spatial)
 
     @cached_property
@@ -214,7 +215,7 @@ class ScaleNet(Scaled, SequentialSpace):
             (stem,), inner = self.base.start()
             strategy = self.strategies.simplest(genes, range(1, max(DEPTHS) + 1))
             scaling = self.strategies[strategy]
-            layers, after = scaling.feed((self.in_channels, scaling.pixels(self.side)), stem, 1, by_hidden)
+            layers, after = scaling.feed((self.in_channels, scaling.pixels(self.resolution)), stem, 1, by_hidden)
             return layers, (strategy, after, inner)
         strategy, outer, inner = state
         taken = self.base.step(i - 1, inner, genes)

@@ -31,7 +31,7 @@ SCARLET_C = (7, 6, 7, 12, 12, 0, 11, 6, 6, 1, 8, 2, 6, 8, 6, 12, 9, 11, 10)
 class Scarlet(SequentialSpace):
     """What S1 and S2 share: FairNAS's backbone with skips in every layer, strided ones included."""
 
-    side: int = 224
+    resolution: int = 224
     classes: int = 1000
     in_channels: int = 3
     width: float = 1.0  # multiplies all channels, for reduced variants
@@ -55,19 +55,19 @@ class Scarlet(SequentialSpace):
 
     def start(self) -> tuple[Sequence[Layer], tuple[int, int]]:
         """Stem and a fixed separable convolution; the state is (channels, side)."""
-        stem, first, side = self._channels(32), self._channels(16), halved(self.side, 2)
+        stem, first, resolution = self._channels(32), self._channels(16), halved(self.resolution, 2)
         return [
-            Layer("stem", "conv", self.in_channels, stem, self.side, side, 3, 2, act="relu6"),
-            Layer("stem.separable", "mbconv", stem, first, side, side, 3, hidden=stem, act="relu6"),
-        ], (first, side)
+            Layer("stem", "conv", self.in_channels, stem, self.resolution, resolution, 3, 2, act="relu6"),
+            Layer("stem.separable", "mbconv", stem, first, resolution, resolution, 3, hidden=stem, act="relu6"),
+        ], (first, resolution)
 
     def step(self, i: int, state: tuple[int, int], genes: Arch) -> tuple[Sequence[Layer], tuple[int, int]]:
         """One layer. A skipped one passes its channels on unchanged and only sub-samples by its stride."""
-        c_in, side = state
+        c_in, resolution = state
         stride = 2 if i in STRIDED else 1
-        c_out, out, name, stage = self._channels(WIDTHS[i]), halved(side, stride), f"layer{i}", _stage(i)
+        c_out, out, name, stage = self._channels(WIDTHS[i]), halved(resolution, stride), f"layer{i}", _stage(i)
         if genes[0] == len(self.options) - 1:
-            skip = Layer(name, "skip", c_in, c_in, side, out, stride=stride, stage=stage)
+            skip = Layer(name, "skip", c_in, c_in, resolution, out, stride=stride, stage=stage)
             skip = stabilise(skip, self.stabiliser, c_out) if self.stabiliser else skip
             return [skip], (skip.c_out, out)
         se, block = divmod(genes[0], len(BLOCKS))
@@ -75,17 +75,17 @@ class Scarlet(SequentialSpace):
         # After skips only the expand convolution's input is narrower: otherwise no stabiliser could be folded into it.
         hidden = self._channels(WIDTHS[i - 1] if i else 16) * e
         layer = Layer(
-            name, "mbconv", c_in, c_out, side, out, k, stride, e, hidden, se=hidden // 4 if se else 0,
+            name, "mbconv", c_in, c_out, resolution, out, k, stride, e, hidden, se=hidden // 4 if se else 0,
             act="hswish", shortcut="identity" if stride == 1 and c_in == c_out else "", stage=stage,
         )  # fmt: skip
         return [layer], (c_out, out)
 
     def finish(self, state: tuple[int, int]) -> Sequence[Layer]:
         """1x1 convolution to 1280 channels, pooling, classifier."""
-        (c, side), head = state, self._channels(1280)
+        (c, resolution), head = state, self._channels(1280)
         return [
-            Layer("head.conv", "conv", c, head, side, side, act="relu6"),
-            Layer("head.pool", "gap", head, head, side, 1),
+            Layer("head.conv", "conv", c, head, resolution, resolution, act="relu6"),
+            Layer("head.pool", "gap", head, head, resolution, 1),
             Layer("classifier", "linear", head, self.classes, 1, 1),
         ]
 

@@ -19,7 +19,7 @@ from .supernet import Supernet
 BATCH = 2
 
 
-def flaws(supernet: Supernet, *, n: int = 4, seed: int = 0) -> Iterator[str]:
+def contract_violations(supernet: Supernet, *, n: int = 4, seed: int = 0) -> Iterator[str]:
     """One sentence for each rule that is broken, on `n` random architectures and the extremes. Works on a copy."""
     supernet = deepcopy(supernet)
     space, rng = supernet.space, torch.Generator().manual_seed(seed)
@@ -28,7 +28,7 @@ def flaws(supernet: Supernet, *, n: int = 4, seed: int = 0) -> Iterator[str]:
     cases = []
     for arch in (*_extremes(space), *map(tuple, space.sample(np.random.default_rng(seed), n).tolist())):
         image = supernet.blueprint(arch).layers[0]
-        x = torch.randn(BATCH, image.c_in, image.side, image.side, generator=rng)
+        x = torch.randn(BATCH, image.c_in, image.resolution, image.resolution, generator=rng)
         cases.append((arch, x, f"{space.name} {space.format(arch)}"))
     for arch, x, what in cases:
         yield from (f"{what}: {flaw}" for flaw in _costs(supernet, arch, x))
@@ -82,29 +82,29 @@ def macs_of(network: nn.Module, x: Tensor) -> int:
 def _evaluation(supernet: Supernet, arch: Arch, x: Tensor) -> Iterator[str]:
     """The law, with running and with batch statistics."""
     supernet.eval()
-    for side in supernet.sides:
-        network = supernet.extract(arch, side)
-        if not _same(supernet(x, arch, side=side), network(x)):
-            yield f"supernet and extracted network disagree in evaluation ({side})"
+    for slice_side in supernet.slice_sides:
+        network = supernet.extract(arch, slice_side)
+        if not _same(supernet(x, arch, slice_side=slice_side), network(x)):
+            yield f"supernet and extracted network disagree in evaluation ({slice_side})"
         with batch_statistics(supernet), batch_statistics(network):
-            if not _same(supernet(x, arch, side=side), network(x)):
-                yield f"supernet and extracted network disagree on batch statistics ({side})"
+            if not _same(supernet(x, arch, slice_side=slice_side), network(x)):
+                yield f"supernet and extracted network disagree on batch statistics ({slice_side})"
 
 
 def _training(supernet: Supernet, arch: Arch, x: Tensor) -> Iterator[str]:
     """The law in training; and shared weights get the gradients that the network's own get, all others none."""
     supernet.train()
-    for side in supernet.sides:
-        network = supernet.extract(arch, side)
+    for slice_side in supernet.slice_sides:
+        network = supernet.extract(arch, slice_side)
         supernet.zero_grad(set_to_none=True)
-        shared, own = supernet(x, arch, side=side), network(x)
+        shared, own = supernet(x, arch, slice_side=slice_side), network(x)
         if not _same(shared, own):
-            yield f"supernet and extracted network disagree in training ({side})"
+            yield f"supernet and extracted network disagree in training ({slice_side})"
         shared.square().sum().backward()
         own.square().sum().backward()
         got, expected = _gradient(supernet), _gradient(network)
         if abs(got - expected) > 1e-4 * expected:
-            yield f"the network's gradient has the squared norm {expected:g}, the supernet's {got:g} ({side})"
+            yield f"the network's gradient has the squared norm {expected:g}, the supernet's {got:g} ({slice_side})"
 
 
 def _gradient(model: nn.Module) -> float:

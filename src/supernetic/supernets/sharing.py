@@ -46,7 +46,7 @@ class Sharing(NamedTuple):
     """Layers with the same key share weights."""
 
     key: Callable[[Layer], str]
-    sides: tuple[str, ...] = ("left",)
+    slice_sides: tuple[str, ...] = ("left",)
     tracks: bool = True  # whether training keeps running BN statistics: they mean nothing where widths differ
 
 
@@ -54,7 +54,7 @@ SHARINGS = {
     "choice": Sharing(_by_option_and_width),
     "cell": Sharing(_by_option),
     "elastic": Sharing(_by_kind, tracks=False),
-    "scaled": Sharing(_by_place_and_option, sides=("left", "right"), tracks=False),
+    "scaled": Sharing(_by_place_and_option, slice_sides=("left", "right"), tracks=False),
 }
 
 
@@ -81,37 +81,37 @@ def shared_parts(space: Space) -> dict[str, tuple[Layer, Part]]:
     for layer in layers_of(space):
         for part in parts(layer):
             users.setdefault(f"{rule.key(layer)}.{part.role}", []).append((layer, part))
-    both_sides = len(rule.sides) > 1
-    return {path: _largest(using, both_sides) for path, using in users.items()}
+    both_slices = len(rule.slice_sides) > 1
+    return {path: _largest(using, both_slices) for path, using in users.items()}
 
 
-def _largest(using: list[tuple[Layer, Part]], both_sides: bool) -> tuple[Layer, Part]:
+def _largest(using: list[tuple[Layer, Part]], both_slices: bool) -> tuple[Layer, Part]:
     # one without a shortcut if there is any: what ends a branch only in some networks must not start at zero
     layer, part = next((u for u in using if not u[0].shortcut), using[0])
-    c_in, c_out = (_room({getattr(p, c) for _, p in using}, both_sides) for c in ("c_in", "c_out"))
+    c_in, c_out = (_room({getattr(p, c) for _, p in using}, both_slices) for c in ("c_in", "c_out"))
     kernel = max(p.kernel for _, p in using)
     groups = 1 if part.groups == 1 else c_out
     return layer, part._replace(c_in=c_in, c_out=c_out, kernel=kernel, groups=groups)
 
 
-def _room(widths: set[int], both_sides: bool) -> int:
+def _room(widths: set[int], both_slices: bool) -> int:
     """Channels that a tensor needs.
 
     With slices from both sides there are as many as the widest and the narrowest have together: then, over all widths
     between them, every channel is used equally often (BCNet).
     """
-    return max(widths) + min(widths) if both_sides and len(widths) > 1 else max(widths)
+    return max(widths) + min(widths) if both_slices and len(widths) > 1 else max(widths)
 
 
-def view_of(small: Part, full: Part, side: str = "left") -> View:
+def view_of(small: Part, full: Part, slice_side: str = "left") -> View:
     """What `small` uses of the shared part `full`."""
-    into = WHOLE.into if full.groups > 1 else _slice(small.c_in, full.c_in, side)
+    into = WHOLE.into if full.groups > 1 else _slice(small.c_in, full.c_in, slice_side)
     margin = (full.kernel - small.kernel) // 2
     crop = slice(margin, margin + small.kernel) if margin else WHOLE.crop
-    return View(_slice(small.c_out, full.c_out, side), into, crop)
+    return View(_slice(small.c_out, full.c_out, slice_side), into, crop)
 
 
-def _slice(width: int, full: int, side: str) -> slice:
+def _slice(width: int, full: int, slice_side: str) -> slice:
     if width == full:
         return slice(None)
-    return slice(0, width) if side == "left" else slice(full - width, full)
+    return slice(0, width) if slice_side == "left" else slice(full - width, full)

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from ..blueprint import Blueprint, Layer, Part, parts
 from ..errors import UnknownNameError
 from ..nn.initialise import initialise
-from ..nn.network import Network, build, place
-from ..nn.run import QUIET, Noise, Parts, Program
+from ..nn.network import Network, add_submodule, build
+from ..nn.run import NO_REGULARISATION, Parts, Program, Regularisation
 from ..nn.unit import WHOLE, Unit, View
 from ..space import Arch, Space
 from .sharing import layers_of, shared_parts, sharing_of, view_of
@@ -45,7 +45,7 @@ class Supernet(nn.Module):
             unit = Unit(layer, part)
             if unit.norm is not None:
                 unit.norm.track_running_stats = self.rule.tracks
-            place(self, path, unit)
+            add_submodule(self, path, unit)
             self._full[path] = (unit, part)
         self.resolutions = _resolutions(space)
         self._programs: dict[Arch, Program] = {}
@@ -56,9 +56,9 @@ class Supernet(nn.Module):
         return {**self.__dict__, "_programs": {}, "_used": {}}
 
     @property
-    def sides(self) -> tuple[str, ...]:
+    def slice_sides(self) -> tuple[str, ...]:
         """From where widths are counted: only `left`, or `left` and `right` (BCNet)."""
-        return self.rule.sides
+        return self.rule.slice_sides
 
     # --- networks -----------------------------------------------------------------------------------------------------
 
@@ -78,56 +78,60 @@ class Supernet(nn.Module):
         """The finished network with fresh weights."""
         return build(self.space.blueprint(arch), seed=seed, zero_residual=zero_residual)
 
-    def extract(self, arch: Arch, side: str = "left") -> Network:
+    def extract(self, arch: Arch, slice_side: str = "left") -> Network:
         """What the supernet runs for `arch`, with copies of the shared weights and BN statistics."""
         like = next(self.parameters())
         network = Network(self.blueprint(arch)).to(like.device, like.dtype)
         for layer in network.blueprint:
             mine = network.units(layer)
-            for role, (unit, view) in self.units(layer, side).items():
+            for role, (unit, view) in self.units(layer, slice_side).items():
                 mine[role].load(unit, view or WHOLE)
         return network.train(self.training)
 
-    def units(self, layer: Layer, side: str = "left") -> dict[str, tuple[Unit, View | None]]:
+    def units(self, layer: Layer, slice_side: str = "left") -> dict[str, tuple[Unit, View | None]]:
         """By role: the shared unit that a layer uses, and which part of it (all, if none is given)."""
-        if (layer, side) not in self._used:
-            if side not in self.sides:
-                raise UnknownNameError(f"side of a supernet of {self.space.name}", side, self.sides)
+        if (layer, slice_side) not in self._used:
+            if slice_side not in self.slice_sides:
+                raise UnknownNameError(f"slice side of a supernet of {self.space.name}", slice_side, self.slice_sides)
             if len(self._used) >= MOST_LAYERS:
                 self._used.clear()
             key = self.rule.key(layer)
             used = {}
             for part in parts(layer):
                 unit, full = self._full[f"{key}.{part.role}"]
-                view = view_of(part, full, side)
+                view = view_of(part, full, slice_side)
                 used[part.role] = (unit, None if view == WHOLE else view)
-            self._used[layer, side] = used
-        return self._used[layer, side]
+            self._used[layer, slice_side] = used
+        return self._used[layer, slice_side]
 
     # --- running ------------------------------------------------------------------------------------------------------
 
-    def forward(self, x: Tensor, arch: Arch, noise: Noise = QUIET, side: str = "left") -> Tensor:
-        """Logits of the network `arch`; with `side="both"` the sum of the logits of both sides."""
-        if side == "both":
-            left, right = (self(x, arch, noise, s) for s in ("left", "right"))
+    def forward(
+        self, x: Tensor, arch: Arch, regularisation: Regularisation = NO_REGULARISATION, slice_side: str = "left"
+    ) -> Tensor:
+        """Logits of the network `arch`; with `resolution="both"` the sum of the logits of both sides."""
+        if slice_side == "both":
+            left, right = (self(x, arch, regularisation, s) for s in ("left", "right"))
             total: Tensor = left + right
             return total
         program = self.program(arch)
-        return program(self.resize(x, program.blueprint.side), partial(self._parts, side=side), noise)
+        return program(
+            self.resize(x, program.blueprint.resolution), partial(self._parts, slice_side=slice_side), regularisation
+        )
 
-    def trace(self, x: Tensor, arch: Arch, side: str = "left") -> Iterator[tuple[Layer, Tensor]]:
+    def trace(self, x: Tensor, arch: Arch, slice_side: str = "left") -> Iterator[tuple[Layer, Tensor]]:
         """Each layer of the network and its output."""
         program = self.program(arch)
-        return program.trace(self.resize(x, program.blueprint.side), partial(self._parts, side=side))
+        return program.trace(self.resize(x, program.blueprint.resolution), partial(self._parts, slice_side=slice_side))
 
-    def resize(self, x: Tensor, side: int) -> Tensor:
+    def resize(self, x: Tensor, resolution: int) -> Tensor:
         """Images as large as a network wants them, where the resolution is a choice of the space."""
-        if len(self.resolutions) == 1 or x.shape[-1] == side:
+        if len(self.resolutions) == 1 or x.shape[-1] == resolution:
             return x
-        return F.interpolate(x, (side, side), mode="bicubic", align_corners=False)
+        return F.interpolate(x, (resolution, resolution), mode="bicubic", align_corners=False)
 
-    def _parts(self, layer: Layer, side: str) -> Parts:
-        used = self.units(layer, side)
+    def _parts(self, layer: Layer, slice_side: str) -> Parts:
+        used = self.units(layer, slice_side)
         return {role: unit if view is None else partial(unit, view=view) for role, (unit, view) in used.items()}
 
 
@@ -141,4 +145,4 @@ def _resolutions(space: Space) -> frozenset[int]:
     """Sides of the images that the networks of a space take."""
     arch = space.sample(np.random.default_rng(0), 1)[0].tolist()
     first = space.blueprint(tuple(arch)).layers[0].name
-    return frozenset(layer.side for layer in layers_of(space) if layer.name == first)
+    return frozenset(layer.resolution for layer in layers_of(space) if layer.name == first)

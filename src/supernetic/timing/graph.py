@@ -38,9 +38,11 @@ def graph(blueprint: Blueprint, weights: Weights | None = None) -> bytes:
         widths = [blueprint.in_channels if s < 0 else blueprint.layers[s].c_out for s in sources]
         values[i] = _layer(writer, layer, [values[s] for s in sources], widths)
     writer.nodes.append(helper.make_node("Identity", [values[len(blueprint) - 1]], [OUTPUT]))
-    side = blueprint.side
+    resolution = blueprint.resolution
     ends = [
-        helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, ["batch", blueprint.in_channels, side, side]),
+        helper.make_tensor_value_info(
+            INPUT, TensorProto.FLOAT, ["batch", blueprint.in_channels, resolution, resolution]
+        ),
         helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, None),
     ]
     made = helper.make_graph(writer.nodes, "network", ends[:1], ends[1:], writer.constants)
@@ -114,7 +116,7 @@ def _layer(w: _Writer, layer: Layer, xs: Sequence[str], widths: Sequence[int]) -
             return w.add("Slice", x, *(w.integers(*v) for v in ((0, 0), (end, end), (2, 3), (layer.stride,) * 2)))
         case "zero":
             batch = w.add("Shape", x, start=0, end=1)
-            shape = w.add("Concat", batch, w.integers(layer.c_out, layer.side_out, layer.side_out), axis=0)
+            shape = w.add("Concat", batch, w.integers(layer.c_out, layer.resolution_out, layer.resolution_out), axis=0)
             return w.add("ConstantOfShape", shape)
         case "join":
             return _act(w, layer.act, _join(w, layer, xs, widths))
@@ -182,7 +184,7 @@ def _mbconv(w: _Writer, layer: Layer, units: Mapping[str, Part], x: str) -> str:
 
 def _halved(w: _Writer, layer: Layer, x: str) -> str:
     """Torch pads an odd side on both ends and drops what hangs over; in ONNX the padding is at the beginning only."""
-    n, odd = layer.stride, layer.side % layer.stride > 0
+    n, odd = layer.stride, layer.resolution % layer.stride > 0
     first = int(odd and n == 2)
     hang = int(odd and n != 2)
     shape = {"kernel_shape": [n] * 2, "strides": [n] * 2, "pads": [first, first, 0, 0]}
@@ -196,7 +198,7 @@ def _pool(w: _Writer, layer: Layer, x: str) -> str:
         return w.add("AveragePool", x, **shape, pads=[k // 2] * 4, count_include_pad=0)
     if k % 2:
         return w.add("MaxPool", x, **shape, pads=[k // 2] * 4)
-    return w.add("MaxPool", x, **shape, ceil_mode=int(layer.side % n > 0))
+    return w.add("MaxPool", x, **shape, ceil_mode=int(layer.resolution % n > 0))
 
 
 def _join(w: _Writer, layer: Layer, xs: Sequence[str], widths: Sequence[int]) -> str:

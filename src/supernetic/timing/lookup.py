@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..blueprint import Blueprint, Layer
-from ..costs.macs import layer_cost
+from ..costs.macs import macs_and_params
 from ..errors import InputError, RunError
 from ..ranking.correlation import tau as kendall_tau
 from ..space import Arch, SequentialSpace, Space, State
@@ -199,7 +199,7 @@ def by_itself(layer: Layer) -> Blueprint:
     """A network of one layer, on an image of its input's shape (several inputs: the same image)."""
     n = len(layer.inputs)
     c = layer.c_in // n if n and layer.join == "concat" else layer.c_in
-    image = Layer("image", "skip", c, c, layer.side, layer.side)
+    image = Layer("image", "skip", c, c, layer.resolution, layer.resolution)
     return Blueprint((image, layer._replace(name="layer", inputs=("image",) * n)))
 
 
@@ -274,7 +274,7 @@ def _group(layer: Layer) -> tuple[Any, ...]:
 
 
 def _features(layer: Layer) -> Floats:
-    macs, params = layer_cost(layer)
+    macs, params = macs_and_params(layer)
     wide = max(layer.hidden, layer.c_in)
-    activations = wide * layer.side**2 + (layer.hidden + layer.c_out) * layer.side_out**2
+    activations = wide * layer.resolution**2 + (layer.hidden + layer.c_out) * layer.resolution_out**2
     return np.array([macs / 1e6, activations / 1e6, params / 1e6, 1.0])

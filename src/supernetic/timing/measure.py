@@ -62,7 +62,7 @@ class Timing:
 def time_network(
     network: nn.Module | Blueprint,
     *,
-    side: int,
+    resolution: int,
     channels: int,
     batch: int = 1,
     engine: str = "onnx",
@@ -74,7 +74,7 @@ def time_network(
     """How long a batch of random images takes. Long runs are repeated less often, to keep within `seconds`."""
     require(engine, batch, threads, repeats)
     with torch_threads(engine, threads):
-        run = runner(network, engine, batch, threads, channels, side)
+        run = runner(network, engine, batch, threads, channels, resolution)
         return _timing(run, engine, batch, threads, repeats, warmup, seconds)
 
 
@@ -188,15 +188,15 @@ def torch_threads(engine: str, threads: int) -> Iterator[None]:
 
 
 def runner(
-    network: nn.Module | Blueprint, engine: str, batch: int, threads: int, channels: int = 0, side: int = 0
+    network: nn.Module | Blueprint, engine: str, batch: int, threads: int, channels: int = 0, resolution: int = 0
 ) -> Runner:
     """The network, ready to run on random images; a blueprint has its own channels and side."""
     if engine == "eager":
-        return _eager(network, batch, channels, side)
+        return _eager(network, batch, channels, resolution)
     blueprint = network if isinstance(network, Blueprint) else getattr(network, "blueprint", None)
     if isinstance(blueprint, Blueprint):
         return _session(graph(blueprint, _weights(network)), threads, batch)
-    return _exported(network, threads, batch, channels, side)
+    return _exported(network, threads, batch, channels, resolution)
 
 
 def _weights(network: nn.Module | Blueprint) -> dict[str, npt.NDArray[Any]] | None:
@@ -205,7 +205,7 @@ def _weights(network: nn.Module | Blueprint) -> dict[str, npt.NDArray[Any]] | No
     return {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
 
 
-def _exported(network: Any, threads: int, batch: int, channels: int, side: int) -> Runner:
+def _exported(network: Any, threads: int, batch: int, channels: int, resolution: int) -> Runner:
     """A module that has no blueprint goes through torch's exporter."""
     from tempfile import TemporaryDirectory
 
@@ -213,7 +213,7 @@ def _exported(network: Any, threads: int, batch: int, channels: int, side: int) 
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        write_onnx(network, path, channels=channels, side=side)
+        write_onnx(network, path, channels=channels, resolution=resolution)
         return _session(path.read_bytes(), threads, batch)
 
 
@@ -233,16 +233,16 @@ def _session(model: str | bytes, threads: int, batch: int) -> Runner:
     return lambda: session.run(None, images)
 
 
-def _eager(network: Any, batch: int, channels: int, side: int) -> Runner:
+def _eager(network: Any, batch: int, channels: int, resolution: int) -> Runner:
     import torch
 
     from ..nn.network import build
 
     if isinstance(network, Blueprint):
-        channels, side = network.in_channels, network.side
+        channels, resolution = network.in_channels, network.resolution
         network = build(network, seed=0)
     network = network.eval().to(memory_format=torch.channels_last)
-    images = torch.randn(batch, channels, side, side).contiguous(memory_format=torch.channels_last)
+    images = torch.randn(batch, channels, resolution, resolution).contiguous(memory_format=torch.channels_last)
 
     def run() -> object:
         with torch.inference_mode():

@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from ..errors import InputError, SupernetError
 from ..nn.norm import batch_statistics
-from ..nn.run import QUIET, Noise
+from ..nn.run import NO_REGULARISATION, Regularisation
 from ..nn.strided import in_layout, layout_of
-from ..run import TIMINGS, Run
+from ..runs.directory import TIMINGS, Run
 from ..samplers.step import Draw, Path, Sampler, Step, batches_per_step
 from ..space import Arch
 from .checkpoint import Checkpoints, State, save_snapshot
@@ -147,8 +147,8 @@ class _Worker:
         self.seed, self.accelerator = seed, accelerator
         self.rank: int = accelerator.process_index if accelerator else 0
         self.world: int = accelerator.num_processes if accelerator else 1
-        self.sides: tuple[str, ...] = getattr(model, "sides", ("",))
-        self.noise = Noise(recipe.dropout, recipe.drop_connect)
+        self.slice_sides: tuple[str, ...] = getattr(model, "slice_sides", ("",))
+        self.regularisation = Regularisation(recipe.dropout, recipe.drop_connect)
         if accelerator:
             model.to(accelerator.device)
         self.layout = layout_of(model)
@@ -187,13 +187,13 @@ class _Worker:
         losses: list[Tensor] = []
         teacher: Tensor | None = None
         images = 0
-        with _counted(self.parameters.values() if drawn.even else ()) as uses:
-            for k, (path, side) in enumerate(passes):
+        with _counted(self.parameters.values() if drawn.average_by_use else ()) as uses:
+            for k, (path, slice_side) in enumerate(passes):
                 if k and drawn.fresh_batch:
                     batch = self._batch(step, k % len(drawn.paths))
                 x, labels = batch
                 with self._unsynchronised(k < len(passes) - 1 and not self.per_path):
-                    logits = self._forward(self.net, x, path, side)
+                    logits = self._forward(self.net, x, path, slice_side)
                     if path.target == "label":
                         loss, teacher = label_loss(logits, labels, self.recipe.label_smoothing), logits.detach()
                     else:
@@ -219,25 +219,27 @@ class _Worker:
         if self.sampler is None:
             return NETWORK
         rng = np.random.default_rng([self.seed, step])  # the same in all processes
-        return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch, self.sides[0])))
+        return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch, self.slice_sides[0])))
 
     @torch.no_grad()
-    def _score(self, batch: tuple[Tensor, Tensor], side: str, archs: Sequence[Arch]) -> list[float]:
+    def _score(self, batch: tuple[Tensor, Tensor], slice_side: str, archs: Sequence[Arch]) -> list[float]:
         """Minus the loss of each architecture on a batch, with the batch's own BN statistics; nothing is changed."""
         with batch_statistics(self.model):
-            logits = [self._forward(self.model, batch[0], Path(arch), side) for arch in archs]
+            logits = [self._forward(self.model, batch[0], Path(arch), slice_side) for arch in archs]
         losses = torch.stack([label_loss(z, batch[1], self.recipe.label_smoothing) for z in logits])
         return (-self._over_processes(losses)).tolist()
 
     def _passes(self, drawn: Step, step: int) -> list[tuple[Path, str]]:
         """Paths with the side that each takes; in turns, or all paths by one side and then by the other."""
-        if self.recipe.sides == "both":
-            return [(path, side) for side in self.sides for path in drawn.paths]
-        return [(path, self.sides[(step + k) % len(self.sides)]) for k, path in enumerate(drawn.paths)]
+        if self.recipe.slice_sides == "both":
+            return [(path, slice_side) for slice_side in self.slice_sides for path in drawn.paths]
+        return [(path, self.slice_sides[(step + k) % len(self.slice_sides)]) for k, path in enumerate(drawn.paths)]
 
-    def _forward(self, net: nn.Module, x: Tensor, path: Path, side: str) -> Tensor:
-        noise = self.noise if path.regularise else QUIET
-        logits: Tensor = net(x, noise) if self.sampler is None else net(x, path.arch, noise, side)
+    def _forward(self, net: nn.Module, x: Tensor, path: Path, slice_side: str) -> Tensor:
+        regularisation = self.regularisation if path.regularise else NO_REGULARISATION
+        logits: Tensor = (
+            net(x, regularisation) if self.sampler is None else net(x, path.arch, regularisation, slice_side)
+        )
         return logits
 
     def _unsynchronised(self, wanted: bool) -> AbstractContextManager[Any]:

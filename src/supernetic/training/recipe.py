@@ -52,7 +52,9 @@ class Recipe:
     sampler: Sampler | None = None  # of a supernet's paths; none for a network
     shared_lr: float = 1.0  # factor on the learning rate of stem and head, which every path trains
     shared_update: Literal["step", "path"] = "step"  # update stem and head once per step, or after every path
-    sides: Literal["alternate", "both"] = "alternate"  # of BCNet's supernet: one after the other, or both every time
+    slice_sides: Literal["alternate", "both"] = (
+        "alternate"  # of BCNet's supernet: one after the other, or both every time
+    )
 
     def __post_init__(self) -> None:
         for name in ("length", "warmup", *(["decay_every"] if self.decay_every else [])):

@@ -1,0 +1,172 @@
+"""`predict`: the classes of images, by an exported model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError, InputError, SupernetError, UnknownNameError
+from ..result import Result
+
+if TYPE_CHECKING:
+    from ..datasets.dataset import Images
+    from ..exporters.card import Card
+
+ENGINES = ("torch", "onnx")
+
+Logits = npt.NDArray[np.floating[Any]]
+Lot = tuple[list[str], Callable[[Sequence[int]], "Images"]]  # names of images, and the pixels of some of them
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The likeliest classes of one image, the best first, and their probabilities."""
+
+    image: str
+    classes: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Predictions(Result):
+    """What a model says about images, in the order given."""
+
+    model: str
+    engine: str
+    predictions: tuple[Prediction, ...]
+
+    def lines(self) -> list[str]:
+        """One line per image: where it is, its class, the probability; then the classes that come next."""
+        return [f"{_shown(p.image)}  {_guesses(p)}" for p in self.predictions]
+
+
+def predict(
+    model: str | Path,
+    images: Sequence[str | Path],
+    *,
+    top: int = 3,
+    batch: int = 64,
+    engine: str = "torch",
+) -> Predictions:
+    """Classify images: files, folders of them (with all folders inside), an `.npz`, or a data set by name.
+
+    They are prepared as the training images were. `engine` is torch, or onnx for the model's ONNX file.
+    """
+    from ..exporters.model import read_card
+
+    for name, value in (("top", top), ("batch", batch)):
+        if value < 1:
+            raise InputError(f"{name} must be 1 or more, got {value}")
+    if engine not in ENGINES:
+        raise UnknownNameError("engine", engine, ENGINES)
+    card = read_card(model)
+    lots = [_find(str(item), card) for item in images]
+    if not lots:
+        raise InputError("predict needs an image, a folder of images or a data set")
+    network = _network(Path(model), engine)
+    found = [p for lot in lots for p in _classify(lot, card, network, top, batch)]
+    return Predictions(card.name, engine, tuple(found))
+
+
+def _classify(lot: Lot, card: Card, network: Callable[[Any], Logits], top: int, batch: int) -> Iterator[Prediction]:
+    names, pixels = lot
+    for start in range(0, len(names), batch):
+        rows = range(start, min(start + batch, len(names)))
+        logits = network(card.prepare(pixels(rows))).astype(np.float64)
+        for row, values in zip(rows, logits, strict=True):
+            if not np.isfinite(values).all():
+                raise SupernetError(f"{names[row]}: the network's logits are not finite")
+            shares = np.exp(values - values.max())
+            shares = (shares / shares.sum())[: len(card.classes)]
+            best = np.argsort(-shares, kind="stable")[:top]
+            yield Prediction(names[row], tuple(card.classes[i] for i in best), tuple(float(shares[i]) for i in best))
+
+
+def _network(model: Path, engine: str) -> Callable[[Any], Logits]:
+    """From prepared images to logits."""
+    import torch
+
+    from ..exporters import onnx
+    from ..exporters.model import ONNX, load_model, verify
+
+    threads = max(1, (os.cpu_count() or 1) // 2)
+    if engine == "onnx":
+        if verify(model)["onnx"] is None:
+            raise InputError(f"{model} has no {ONNX}: add it with: supernetic export {model}")
+        reader = onnx.session(model / ONNX, threads)
+        return lambda x: onnx.run(reader, x.numpy())
+    network = load_model(model)
+
+    def logits(x: torch.Tensor) -> Logits:
+        before = torch.get_num_threads()
+        torch.set_num_threads(min(before, threads))
+        try:
+            with torch.inference_mode():
+                array: Logits = network(x).numpy()
+        finally:
+            torch.set_num_threads(before)
+        return array
+
+    return logits
+
+
+def _find(item: str, card: Card) -> Lot:
+    """The images behind an argument."""
+    from ..datasets.images import SUFFIXES
+    from ..datasets.known import KNOWN
+    from ..datasets.loading import ARCHIVES
+
+    path = Path(item)
+    if (path / "labels.npz").is_file() or item.endswith((".npz", *ARCHIVES)):
+        return _data_set(item, card)
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix.lower() in SUFFIXES)
+        if files:
+            return _files(files, card)
+        try:
+            return _data_set(item, card)
+        except DataError:
+            raise DataError(f"{path} holds no image") from None
+    if not path.exists() and item in {k.name for k in KNOWN}:
+        return _data_set(item, card)
+    if not path.exists():
+        raise DataError(f"{path} does not exist")
+    return _files([path], card)
+
+
+def _files(files: list[Path], card: Card) -> Lot:
+    from ..datasets.images import as_array, open_image, square
+
+    resolution = card.data_resolution or card.resolution
+
+    def pixels(rows: Sequence[int]) -> Images:
+        return as_array([square(open_image(files[i])[0], resolution) for i in rows], resolution, card.channels == 1)
+
+    return [str(f) for f in files], pixels
+
+
+def _data_set(item: str, card: Card) -> Lot:
+    from ..datasets.loading import read
+
+    source = read(item)
+    names = list(source.files) or [f"{item}[{i}]" for i in range(len(source.labels))]
+
+    def pixels(rows: Sequence[int]) -> Images:
+        return source.pixels(np.array(rows), card.data_resolution or card.resolution, card.channels == 1)[0]
+
+    return names, pixels
+
+
+def _guesses(p: Prediction) -> str:
+    return ", ".join(f"{_shown(name)} {share:.1%}" for name, share in zip(p.classes, p.probabilities, strict=True))
+
+
+def _shown(text: str) -> str:
+    """Text from outside that cannot break a line."""
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -1,0 +1,1 @@
+"""`rank`: does a score order architectures as the truth does?"""

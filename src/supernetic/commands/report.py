@@ -1,0 +1,91 @@
+"""`report`: the page of a run again, runs compared, or why a model was chosen; from files alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import catalog
+from ..errors import InputError, SupernetError
+from ..lab.study_page import write_study
+from ..reports import compare_report, write_report
+from ..reports.scale import write_scale
+from ..reports.select import write_select
+from ..reports.why import why as reasons
+from ..result import Result
+from ..runs.directory import SETTINGS, read_settings
+from ..runs.space_record import space_of
+from ..space import Space
+
+PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # by job; all others have one in common
+
+
+@dataclass(frozen=True)
+class ReportResult(Result):
+    """The page that was written, or the reasons that were asked for."""
+
+    runs: tuple[str, ...]
+    page: str | None
+    why: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        return [*self.why] if self.page is None else [f"the report is {self.page}"]
+
+
+def report(
+    runs: str | Path | Sequence[str | Path], *, why: str | None = None, out: str | Path | None = None
+) -> ReportResult:
+    """Rebuild `report.html` of a run; with several runs, write a page that compares them.
+
+    `why` names a model of one run: what it beat and by how much, and what it did not. A comparison goes to `out`, by
+    default beside the first run.
+    """
+    paths = [Path(r) for r in ([runs] if isinstance(runs, str | Path) else runs)]
+    names = tuple(map(str, paths))
+    if not paths:
+        raise InputError("a report needs a run directory, got none")
+    if why is not None:
+        if len(paths) > 1:
+            raise InputError(f"why {why} takes one run, got {len(paths)}")
+        return ReportResult(names, None, tuple(reasons(paths[0], why)))
+    if len(paths) > 1:
+        first = paths[0].resolve()
+        beside = first.parent / ("-against-".join(p.resolve().name for p in paths) + ".html")
+        return ReportResult(names, str(compare_report(paths, out or beside)))
+    if out is not None:
+        raise InputError(f"the report of one run is written into it; out={str(out)!r} is for comparisons")
+    job = read_settings(paths[0]).get("job", "") if (paths[0] / SETTINGS).exists() else ""
+    if job in PAGES:
+        return ReportResult(names, str(PAGES[job](paths[0])))
+    return ReportResult(names, str(write_report(paths[0], space_in(paths[0]))))
+
+
+def space_in(run: Path) -> Space | None:
+    """The space of a run, if it is still what it was; a report without it has fewer drawings."""
+    if not (run / SETTINGS).exists():
+        return None
+    settings = read_settings(run)
+    try:
+        return _space(run, settings)
+    except (SupernetError, KeyError, TypeError, ValueError, OSError):
+        return None
+
+
+def _space(run: Path, settings: Mapping[str, Any]) -> Space | None:
+    record = settings["space"]
+    if "text" in record or "declaration" in record:
+        return _finished(space_of(run, settings))
+    space = catalog.space(record["name"])
+    return space if space.fingerprint == record["fingerprint"] else None
+
+
+def _finished(space: Any) -> Space:
+    """Without what only supernets have: stabilisers, and cells that differ."""
+    plain = {"stabiliser": "", "share_cells": True}
+    known = {k: v for k, v in plain.items() if hasattr(space, k)}
+    made: Space = dataclasses.replace(space, **known) if known else space
+    return made

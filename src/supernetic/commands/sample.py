@@ -1,0 +1,163 @@
+"""Sampling architectures: at a budget, or equidistant in performance from a benchmark table."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import catalog
+from ..costs.budget import budget_sampler
+from ..costs.graph import Prior
+from ..costs.table import costs_of
+from ..errors import InputError
+from ..objective import Constraint, parse_where
+from ..space import Archs, Space
+
+if TYPE_CHECKING:
+    from ..timing.lookup import LatencyTable
+
+
+@dataclass(frozen=True)
+class SampleReport:
+    """Architectures and how they were come by; `seconds` is the drawing alone, without the build before it."""
+
+    space: Space
+    archs: Archs
+    macs: list[int]
+    trials_per_sample: float
+    seconds: float
+    build_seconds: float
+    how: str
+    count: tuple[int, int] | None  # bounds on how many architectures the constraints admit, where counted
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "space": self.space.name,
+            "archs": self.archs.tolist(),
+            "macs": self.macs,
+            "trials_per_sample": self.trials_per_sample,
+            "seconds": self.seconds,
+            "build_seconds": self.build_seconds,
+            "how": self.how,
+            "count": list(self.count) if self.count else None,
+            **({"values": self.values} if self.values else {}),
+        }
+
+
+def sample(
+    space: str | Space,
+    n: int = 10,
+    where: Sequence[str | Constraint] = (),
+    *,
+    prior: str = "uniform",
+    method: str = "exact",
+    seed: int = 0,
+    latency: LatencyTable | str | Path | None = None,
+) -> SampleReport:
+    """`n` architectures that satisfy all cost constraints in `where`, uniform (or by the prior) over those that do.
+
+    `prior` is `uniform` over encodings, `depth-uniform` (choice by choice), or a TOML or JSON file of weights
+    {choice: {option: weight}}. A constraint on latency needs a table of `latency`: a run that has one, or its file;
+    without it the space's layers are measured first.
+    """
+    if n < 1:
+        raise InputError(f"the number of samples must be at least 1, got {n}")
+    if seed < 0:
+        raise InputError(f"a seed must not be negative, got {seed}")
+    found = catalog.space(space)
+    constraints = [parse_where(w) if isinstance(w, str) else w for w in where]
+    begin = time.perf_counter()
+    layer_cost = _price(found, constraints, latency)
+    sampler = budget_sampler(found, constraints, prior=_prior(prior), method=method, layer_cost=layer_cost)
+    built = time.perf_counter()
+    archs, trials = sampler.sample(np.random.default_rng(seed), n)
+    done = time.perf_counter()
+    return SampleReport(
+        found,
+        archs,
+        costs_of(found, archs).tolist(),
+        trials / n,
+        done - built,
+        built - begin,
+        sampler.how,
+        sampler.count if len(sampler.constraints) == 1 else None,
+        {layer_cost.name: (costs_of(found, archs, layer_cost) / layer_cost.scale).tolist()} if layer_cost else {},
+    )
+
+
+def _price(
+    space: Space, constraints: Sequence[Constraint], latency: LatencyTable | str | Path | None
+) -> LatencyTable | None:
+    """Latencies, if they are asked for."""
+    if latency is None and not any(c.name in ("latency", "latency/ms") for c in constraints):
+        return None
+    from ..timing.tables import latency_table
+
+    return latency_table(space, latency)
+
+
+def sample_equidistant(
+    table: str, n: int, by: str, *, drop_worst: float = 0.0, space: str | Space | None = None
+) -> SampleReport:
+    """`n` architectures of a benchmark table, equidistant in column `by` once the worst part is left out.
+
+    This is how paper 000 chose its five NAS-Bench-101 cells (section 5): worst 10 % dropped, then equidistant.
+    `drop_worst` is a percentage; a table in a file needs its space.
+    """
+    if not 0 <= drop_worst < 100:
+        raise InputError(f"the share to drop must lie in 0..100 %, got {drop_worst:g}")
+    begin = time.perf_counter()
+    loaded = catalog.table(table, catalog.space(space) if space else None)
+    value = loaded[by].values
+    built = time.perf_counter()
+    order = np.argsort(value, kind="stable")
+    order = order[np.isfinite(value[order])]
+    order = order[int(len(order) * drop_worst / 100) :]
+    if not 1 <= n <= len(order):
+        raise InputError(f"the number of architectures must lie in 1..{len(order)} for table {table!r}, got {n}")
+    targets = np.linspace(value[order[0]], value[order[-1]], n) if n > 1 else [value[order[-1]]]
+    chosen: list[int] = []
+    for target in targets:
+        distance = np.abs(value[order] - target)
+        distance[np.isin(order, chosen)] = np.inf
+        chosen.append(int(order[distance.argmin()]))
+    archs = loaded.archs[chosen]
+    how = f"equidistant in {by}" + (f" after dropping the worst {drop_worst:g} %" if drop_worst else "")
+    return SampleReport(
+        loaded.space,
+        archs,
+        costs_of(loaded.space, archs).tolist(),
+        1.0,
+        time.perf_counter() - built,
+        built - begin,
+        how,
+        None,
+        {by: value[chosen].tolist()},
+    )
+
+
+def _prior(text: str) -> Prior:
+    """A named prior, or the weights in a file."""
+    path = Path(text)
+    if path.suffix not in (".toml", ".json"):
+        return text
+    try:
+        raw = path.read_text(encoding="utf-8")
+        data = tomllib.loads(raw) if path.suffix == ".toml" else json.loads(raw)
+    except (OSError, ValueError) as error:
+        raise InputError(f"the prior {text!r} cannot be read: {error}") from None
+    if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
+        raise InputError(f"the prior {text!r} must map choices to {{option: weight}}")
+    try:
+        return {str(c): {str(o): float(w) for o, w in weights.items()} for c, weights in data.items()}
+    except (TypeError, ValueError):
+        raise InputError(f"the prior {text!r} must hold numbers as weights") from None

@@ -1,1 +1,0 @@
-"""Comparison: derived networks and their controls, trained alike, each once."""

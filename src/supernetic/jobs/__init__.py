@@ -1,0 +1,1 @@
+"""Jobs: minutes to days of work in a run directory that survives any interruption."""

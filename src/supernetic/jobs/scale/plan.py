@@ -1,0 +1,140 @@
+"""How long each step of a scaling job may take; fixed in steps ever after.
+
+Of the time there is, the super-supernet gets 30 parts, the search 15 and the trainings of finished networks 55: there
+are three for each member of the family, and they are the evidence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+from ...errors import InputError
+from ...result import Result
+from ...text import duration
+from ..time_plan import COMPARE, EXPORT, EXPORTING, MARGIN, REPORTING, SEARCH, TRAIN, Speed
+
+SHARES = {TRAIN: 30, SEARCH: 15, COMPARE: 55}
+LEAST = {TRAIN: 60, SEARCH: 60, COMPARE: 40}  # steps, evaluations, steps: below, all is noise
+GRID = 12  # distinct strategies of a stage that fit a base model, about
+PAPER = {"bases": 20, "rounds": 8, "population": 50, "generations": 40}
+TESTING = 2.0  # seconds per network: test and latency
+
+
+@dataclass(frozen=True)
+class ScalePlan(Result):
+    """What a scaling job will do, and the seconds that each part should take."""
+
+    supernet_steps: int
+    bases: int
+    rounds: int
+    population: int
+    generations: int
+    network_steps: int
+    networks: int
+    models: int
+    workers: int
+    stages: int
+    seconds: Mapping[str, float] = field(default_factory=dict)  # empty if nothing was measured
+
+    @property
+    def evaluations(self) -> int:
+        """About how many networks the search asks for."""
+        return evaluations(self.stages, self.bases, self.rounds, self.population, self.generations)
+
+    def to_settings(self) -> dict[str, Any]:
+        """A table for `run.toml`."""
+        return {**dataclasses.asdict(self), "seconds": {k: round(s, 1) for k, s in self.seconds.items()}}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> ScalePlan:
+        """The plan that `to_settings` wrote."""
+        return cls(**{**settings, "seconds": dict(settings["seconds"])})
+
+    def lines(self) -> list[str]:
+        """One line per part."""
+        texts = {
+            TRAIN: f"train the super-supernet: {self.supernet_steps:,} steps",
+            SEARCH: f"search: strategies for {self.bases} base models, then {self.rounds} rounds of "
+            f"{self.generations} generations of {self.population}: at most about {self.evaluations:,} networks",
+            COMPARE: f"train {self.networks} networks for {self.network_steps:,} steps each",
+            EXPORT: f"export {self.models} models and report",
+        }
+        if not self.seconds:
+            return list(texts.values())
+        told = [f"{text}, about {duration(self.seconds[k])}" for k, text in texts.items()]
+        return [*told, f"in all about {duration(sum(self.seconds.values()))}"]
+
+
+def evaluations(stages: int, bases: int, rounds: int, population: int, generations: int) -> int:
+    """Networks that a search asks for, at most about."""
+    return stages * (bases * GRID + rounds * (population * generations + GRID))
+
+
+def search_of(stages: int, most: int) -> dict[str, int]:
+    """Sizes of a search of at most so many evaluations, in about the paper's proportions."""
+    if evaluations(stages, **PAPER) <= most:
+        return dict(PAPER)
+    bases = max(1, min(PAPER["bases"], round(0.25 * most / (stages * GRID))))
+    rounds = 1 if most < 300 else 2 if most < 2000 else 4
+    members = max(4.0, (most / stages - bases * GRID) / rounds - GRID)  # population times generations
+    population = max(2, min(PAPER["population"], round(sqrt(members * PAPER["population"] / PAPER["generations"]))))
+    return {
+        "bases": bases,
+        "rounds": rounds,
+        "population": population,
+        "generations": max(1, min(PAPER["generations"], int(members / population))),
+    }
+
+
+def make_plan(
+    speed: Speed,
+    minutes: float | None,
+    costs: Sequence[float],
+    typical: tuple[float, float],
+    *,
+    stages: int,
+    supernet_steps: int,
+    network_steps: int,
+    models: int,
+    workers: int,
+    spent: float = 0.0,
+) -> ScalePlan:
+    """Fit everything into `minutes`; without, recipes and paper have their say.
+
+    `costs` are the MACs of the networks to be trained; `typical` those of the two that `speed` was measured on, from
+    which the time of the others follows in proportion.
+    """
+    slope = max(0.0, (speed.largest_step - speed.network_step) / max(1.0, typical[1] - typical[0]))
+    each = [max(speed.network_step / 2, speed.network_step + slope * (c - typical[0])) for c in costs]
+    pace = {
+        TRAIN: speed.supernet_step,
+        SEARCH: speed.evaluation,
+        COMPARE: max(sum(each) / workers, max(each)),
+    }
+    fixed = models * EXPORTING + REPORTING + TESTING * len(costs) + speed.start
+    if minutes is None:
+        steps = {TRAIN: supernet_steps, SEARCH: evaluations(stages, **PAPER), COMPARE: network_steps}
+    else:
+        left = MARGIN * 60 * minutes - fixed - spent - speed.measuring
+        needed = sum(LEAST[k] * pace[k] for k in pace)
+        if left < needed:
+            enough = (needed + fixed + spent + speed.measuring) / MARGIN / 60
+            raise InputError(
+                f"--minutes {minutes:g} is too short for {LEAST[TRAIN]} steps of the super-supernet, {LEAST[SEARCH]} "
+                f"evaluations and {len(costs)} trainings of {LEAST[COMPARE]} steps: it takes about {enough:.1f}"
+            )
+        steps = {k: max(LEAST[k], int(left * SHARES[k] / sum(SHARES.values()) / pace[k])) for k in pace}
+        over = sum(steps[k] * pace[k] for k in pace) / left
+        if over > 1:  # some have their least already: the others give
+            steps = {k: max(LEAST[k], int(n / over**2)) for k, n in steps.items()}
+    sizes = search_of(stages, steps[SEARCH])
+    seconds = {k: steps[k] * pace[k] for k in pace} | {EXPORT: fixed}
+    seconds[SEARCH] = min(steps[SEARCH], evaluations(stages, **sizes)) * pace[SEARCH]
+    return ScalePlan(
+        steps[TRAIN], **sizes, network_steps=steps[COMPARE], networks=len(costs), models=models, workers=workers,
+        stages=stages, seconds=seconds,
+    )  # fmt: skip

@@ -1,0 +1,195 @@
+"""What a choice found: the result that is told, and the files that it writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ...datasets import Dataset
+from ...errors import SupernetError
+from ...families import CandidateModel
+from ...objective import show_quantity
+from ...reports.page import REPORT
+from ...reports.select import RECORD, write_select
+from ...result import Result
+from ...runs.directory import Run, jsonable
+from ...selection.agreement import agreements, contests
+from ...selection.decision import decide
+from ...selection.profiles import Floats, Profiles, interval
+from ...selection.scores import METRICS
+from ...selection.subsets import SubsetSchedule
+from ...selection.summary_text import sentences
+from ...text import duration
+from .tables import agreement_csv, mdl_csv, profiles_csv, trainings_csv
+from .trainings import Outcome, SubsetTraining
+
+
+@dataclass(frozen=True)
+class SelectResult(Result):
+    """What was found, or would be done: a dry run has no directory."""
+
+    data: str
+    run: str | None
+    page: str | None
+    on: str  # the split that scores were taken on
+    models: tuple[str, ...]
+    costs: dict[str, tuple[int, int]]  # MACs and parameters
+    sizes: tuple[int, ...]
+    seeds: tuple[int, ...]
+    trainings: int
+    seconds: float  # that all may take, as estimated, or took
+    notes: tuple[str, ...]  # what had to be given up, whether time ran over, and what went wrong
+    sentences: tuple[str, ...]
+    decision: dict[str, Any] | None
+    table: dict[str, dict[str, list[float]]]  # means by metric and model, one per size
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        sizes, seeds = ", ".join(f"{n:,}" for n in self.sizes), ", ".join(map(str, self.seeds))
+        head = [
+            f"{len(self.models)} models on {self.data}: {', '.join(map(self._priced, self.models))}",
+            f"{sizes} images with {seeds} seeds, scored on {self.on}: {self.trainings} trainings",
+            *(f"note: {n}" for n in self.notes),
+        ]
+        if self.run is None:
+            return [*head, f"this may take {duration(self.seconds)}"]
+        return [
+            *head,
+            *self._rows(),
+            "",
+            *self.sentences,
+            "",
+            f"it took {duration(self.seconds)}; the page is {self.page}",
+        ]
+
+    def _priced(self, model: str) -> str:
+        macs, params = map(show_quantity, self.costs[model])
+        return f"{model} ({macs} MACs, {params} parameters)"
+
+    def _rows(self) -> list[str]:
+        width = max(map(len, self.models))
+        rows = []
+        for metric, unit in zip(METRICS, ("nats", "nats", "%"), strict=True):
+            name = f"{metric.replace('_', ' ')}, {unit}"
+            digits = 1 if unit == "%" else 3
+            heads = "".join(f"{n:>9,}" for n in self.sizes)
+            rows += ["", f"  {name}", f"  {'':{width}}{heads}"]
+            for model, values in self.table[metric].items():
+                rows.append(f"  {model:{width}}" + "".join(f"{v:>9.{digits}f}" for v in values))
+        return rows
+
+
+def planned(
+    dataset: Dataset, members: Sequence[CandidateModel], subsets: SubsetSchedule, seconds: float, notes: Sequence[str]
+) -> SelectResult:
+    """What would be done."""
+    return SelectResult(
+        dataset.name, None, None, subsets.on, tuple(m.name for m in members), _costs(members), subsets.sizes,
+        subsets.seeds, len(members) * sum(subsets.seeds), seconds, tuple(notes), (), None, {},
+    )  # fmt: skip
+
+
+def _costs(members: Sequence[CandidateModel]) -> dict[str, tuple[int, int]]:
+    return {m.name: m.costs() for m in members}
+
+
+def write(
+    run: Run,
+    dataset: Dataset,
+    members: Sequence[CandidateModel],
+    subsets: SubsetSchedule,
+    rates: Mapping[str, float],
+    subset_trainings: Sequence[SubsetTraining],
+    outcomes: Sequence[Outcome],
+    notes: Sequence[str],
+    seconds: float,
+) -> SelectResult:
+    """Tables, record and page into the run."""
+    failed = {
+        r.member.name: f"{r.name}: {o.reason}" for r, o in zip(subset_trainings, outcomes, strict=True) if o.reason
+    }
+    if len(failed) == len(members):
+        raise SupernetError(f"every model failed: {next(iter(failed.values()))}")
+    profiles = profiles_of(
+        dataset, [m.name for m in members if m.name not in failed], subsets, subset_trainings, outcomes
+    )
+    decision, found, contest = decide(profiles), agreements(profiles), contests(profiles)
+    bound = [r.name for r, o in zip(subset_trainings, outcomes, strict=True) if o.bound]
+    every = [*notes, *(f"{why}; the model is left out" for why in failed.values())]
+    if bound:
+        every.append(f"too few images to calibrate with in {len(bound)} trainings, such as {bound[0]}")
+    run.write("trainings.csv", trainings_csv(subset_trainings, outcomes))
+    run.write("profiles.csv", profiles_csv(profiles))
+    run.write("agreement.csv", agreement_csv(found))
+    run.write("mdl.csv", mdl_csv(decision.lengths))
+    result = SelectResult(
+        data=dataset.name,
+        run=str(run.path),
+        page=str(run.path / REPORT),
+        on=subsets.on,
+        models=profiles.models,
+        costs=_costs(members),
+        sizes=subsets.sizes,
+        seeds=subsets.seeds,
+        trainings=len(subset_trainings),
+        seconds=seconds,
+        notes=tuple(every),
+        sentences=tuple(sentences(profiles, decision, contest)),
+        decision=asdict(decision),
+        table={
+            metric: {m: profiles.means[i, k].tolist() for k, m in enumerate(profiles.models)}
+            for i, metric in enumerate(METRICS)
+        },
+    )
+    record = {
+        **result.to_json(),
+        "scored": len(dataset.splits[subsets.on]),
+        "profiles": {m: _profile(profiles, k) for k, m in enumerate(profiles.models)},
+        "agreements": [asdict(a) for a in found],
+        "contests": [{**asdict(c), "verdict": c.verdict} for c in contest],
+        "rates": rates,
+        "stable": {"open": decision.open, "checks_held": sum(c.held for c in decision.checks)},
+        "recipe": subset_trainings[0].recipe.settings(),
+    }
+    run.write(RECORD, json.dumps(record, allow_nan=False) + "\n")
+    write_select(run.path)
+    return result
+
+
+def profiles_of(
+    dataset: Dataset,
+    models: Sequence[str],
+    subsets: SubsetSchedule,
+    subset_trainings: Sequence[SubsetTraining],
+    outcomes: Sequence[Outcome],
+) -> Profiles:
+    """Scores of the models whose trainings all came to an end."""
+    by = {(r.member.name, r.size, r.seed): o for r, o in zip(subset_trainings, outcomes, strict=True)}
+    cells = {
+        (m, n): np.stack([by[m, n, s].images() for s in range(seeds)], axis=1)
+        for m in models
+        for n, seeds in zip(subsets.sizes, subsets.seeds, strict=True)
+    }
+    return Profiles(tuple(models), subsets.sizes, len(dataset.classes), cells)
+
+
+def _profile(profiles: Profiles, m: int) -> dict[str, dict[str, list[float | None]]]:
+    """Of one model, by metric: means, standard deviations between seeds, ends of intervals; one number per size."""
+
+    def told(values: Floats) -> list[float | None]:
+        return [jsonable(float(v)) for v in values]
+
+    found = {}
+    for i, metric in enumerate(METRICS):
+        ends = np.array([interval(profiles.draws[:, i, m, k]) for k in range(len(profiles.sizes))])
+        found[metric] = {
+            "mean": told(profiles.means[i, m]),
+            "sd": told(profiles.deviations[i, m]),
+            "low": told(ends[:, 0]),
+            "high": told(ends[:, 1]),
+        }
+    return found

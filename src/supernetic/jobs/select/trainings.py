@@ -1,0 +1,173 @@
+"""The trainings behind a choice: each in a run directory of its own, and never twice.
+
+KEY/                          hash of all that the result depends on
+    run.toml metrics.jsonl    as of any run
+    images.npz                the three scores of every image that was scored
+    result.json               temperature and means, or why there are none; written last
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import InputError, RunError, SupernetError
+from ...families import CandidateModel
+from ...networks.pool import PATIENCE, UNSAID, dataset_of
+from ...networks.training import logits_of, one_thread, training
+from ...parallel.workers import Report, map_in_workers
+from ...runs.directory import jsonable, open_run
+from ...selection.scores import METRICS, score
+from ...selection.subsets import take_subset
+from ...training.recipe import Recipe
+
+RESULT, IMAGES = "result.json", "images.npz"
+BATCHES = 16  # of an epoch, at least: small rungs have smaller batches, so that all get some hundred updates
+RATES = (2e-3, 6e-3, 2e-2)  # learning rates that are tried
+RECIPE = Recipe(
+    title="a rung on a CPU",
+    source="ours: 15 epochs of Adam, short enough for a CPU; paper 000 for the batch of 256",
+    length="15 epochs",
+    batch_size=256,
+    optimiser="adam",
+    lr=RATES[1],
+    smoothing=0.999,
+    schedule="cosine",
+)
+
+
+@dataclass(frozen=True)
+class SubsetTraining:
+    """A model, trained on a rung by a recipe, as plain data."""
+
+    member: CandidateModel
+    recipe: Recipe
+    size: int
+    seed: int
+    on: str
+    stratified: bool
+    loading: Mapping[str, Any]  # arguments of `datasets.load`
+    data: str  # the data's fingerprint
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that the result depends on."""
+        return {
+            "job": "rung",
+            "network": self.member.fingerprint,
+            "recipe": {k: v for k, v in self.recipe.settings().items() if k not in UNSAID},
+            "size": self.size,
+            "seed": self.seed,
+            "on": self.on,
+            "stratified": self.stratified,
+            "data": self.data,
+        }
+
+    @property
+    def key(self) -> str:
+        """Equal for equal trainings."""
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.member.name}, {self.size:,} images, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished training; one that diverged has a reason and no scores."""
+
+    path: Path
+    calibration: float  # calibrated cross-entropy of the calibration part
+    temperature: float
+    bound: bool  # the temperature is as far as it may go
+    metrics: Mapping[str, float]
+    reason: str = ""
+
+    def images(self) -> npt.NDArray[np.float32]:
+        """Metric x image."""
+        with np.load(self.path / IMAGES) as file:
+            found: npt.NDArray[np.float32] = file["scores"]
+        return found
+
+
+def recipe_for(recipe: Recipe, size: int, rate: float | None = None) -> Recipe:
+    """The recipe for a rung: at least so many batches an epoch, and a learning rate; BN needs two images at a time."""
+    batch = min(recipe.batch_size, max(2, (size - size // 10) // BATCHES))
+    return replace(recipe, batch_size=batch, lr=recipe.lr if rate is None else rate)
+
+
+def train_subsets(
+    subset_trainings: Sequence[SubsetTraining], directory: Path, workers: int, progress: Callable[[int, int, int], None]
+) -> list[Outcome]:
+    """Train what is not trained yet, and read all results; `progress` gets the number of a rung and its steps."""
+    missing = [i for i, r in enumerate(subset_trainings) if not (directory / r.key / RESULT).exists()]
+    items = [(subset_trainings[i], directory / subset_trainings[i].key) for i in missing]
+    map_in_workers(work, items, workers, lambda k, done, steps: progress(missing[k], done, steps))
+    return [read_outcome(directory / r.key) for r in subset_trainings]
+
+
+def read_outcome(path: Path) -> Outcome:
+    """The result of a finished training."""
+    try:
+        record = json.loads((path / RESULT).read_text())
+        if reason := record.get("reason", ""):
+            return Outcome(path, nan, nan, False, dict.fromkeys(METRICS, nan), reason)
+        return Outcome(path, record["calibration"], record["temperature"], record["bound"], record["metrics"])
+    except (OSError, ValueError, KeyError) as error:
+        raise RunError(f"{path} holds no finished training: {error}") from None
+
+
+def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
+    """Train one model on one rung to its end; what diverges does not end the others."""
+    asked, path = item
+    dataset = dataset_of(asked.loading)
+    if dataset.fingerprint != asked.data:
+        raise RunError(f"{path} is of other data than {dataset.source} holds now")
+    with one_thread(), open_run(path, asked.settings, patience=PATIENCE) as run:
+        if (path / RESULT).exists():  # by another process, while this one waited
+            return
+        data = take_subset(dataset, asked.size, asked.seed, asked.on, stratified=asked.stratified)
+        network, resolution = asked.member.build(asked.seed), asked.member.resolution
+        record: dict[str, Any]
+        try:
+            for p in training(network, resolution, data, asked.recipe, asked.seed, run):
+                report(p.step, p.steps)
+            network.eval()
+            logits = {split: logits_of(network, resolution, data, split) for split in ("calibrate", asked.on)}
+            if not all(np.isfinite(z).all() for z in logits.values()):
+                raise SupernetError("the logits of the trained network are not finite")
+        except InputError:
+            raise
+        except SupernetError as error:
+            record = {"reason": str(error)}
+        else:
+            labels = {split: data.labels[data.splits[split]] for split in logits}
+            found = score(logits["calibrate"], labels["calibrate"], logits[asked.on], labels[asked.on])
+            _write(path / IMAGES, found.values.astype(np.float32))
+            means = dict(zip(METRICS, found.values.mean(axis=1).tolist(), strict=True))
+            record = {
+                "calibration": jsonable(found.calibration),
+                "temperature": found.temperature,
+                "bound": found.bound,
+                "metrics": means,
+            }
+        run.write(RESULT, json.dumps(record, indent=1) + "\n")
+        shutil.rmtree(path / "checkpoints", ignore_errors=True)
+
+
+def _write(path: Path, scores: npt.NDArray[np.float32]) -> None:
+    temporary = path.with_name(f".{path.name}")
+    np.savez_compressed(temporary, scores=scores)
+    temporary.replace(path)

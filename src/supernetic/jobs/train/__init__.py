@@ -1,0 +1,1 @@
+"""`train`: a supernet, and what its run gives to other jobs."""

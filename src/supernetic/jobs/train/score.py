@@ -1,0 +1,119 @@
+"""Scores of architectures by the supernet of a run, kept in the run: nothing is evaluated twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError, RunError
+from ...objective import Metrics
+from ...runs.directory import SETTINGS, jsonable, open_run, read_settings
+from ...space import Arch, Space
+
+if TYPE_CHECKING:
+    from ...datasets import Dataset
+
+SCORES = "scores.jsonl"
+CHUNK = 500  # architectures that are recorded together; a kill loses no more than these
+IMAGES = 1024  # that recalibrate BN
+FEWER = ("valid/cross_entropy", "valid/accuracy")  # on a part of the validation images
+
+Report = Callable[[int, int], None]  # (done, in all)
+
+
+def is_run(text: str) -> bool:
+    """Whether there is a run at this path."""
+    return (Path(text) / SETTINGS).is_file()
+
+
+def score(
+    run: str | Path,
+    space: Space,
+    archs: Sequence[Arch],
+    *,
+    bn: str = "recalibrate",
+    images: int = IMAGES,
+    step: int | None = None,
+    valid: int | None = None,
+    progress: Report | None = None,
+) -> list[Metrics]:
+    """Metrics of architectures of `space` with the run's supernet: those recorded, and the others measured now.
+
+    With a `step`, by the snapshot of the supernet after so many. With `valid`, on so many of the validation images
+    (of all classes alike), by cross-entropy and accuracy alone: no temperature is fitted.
+    """
+    import torch
+
+    from ...evaluators.supernet import SupernetEvaluator, shared_cells
+    from ...runs.space_record import space_of
+    from .supernet_run import load_supernet
+
+    settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
+    wanted = translated(archs, space, shared_cells(space_of(Path(run), settings)), str(run))
+    how: dict[str, Any] = {"bn": bn, "images": images if bn == "recalibrate" else 0}
+    if step is not None:
+        how["step"] = step
+    if valid is not None:
+        how["valid"] = valid
+    with open_run(run, settings) as opened:
+        known = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if _how(r) == how}
+        missing = [a for a in dict.fromkeys(wanted) if a not in known]
+        if missing:
+            torch.set_num_threads(settings["threads"])
+            supernet, dataset = load_supernet(run, step)
+            if valid is not None:
+                dataset = _fewer(dataset, valid)
+            evaluate = SupernetEvaluator(supernet, dataset, FEWER if valid else None, bn=bn, images=images)
+        for start in range(0, len(missing), CHUNK):
+            chunk = missing[start : start + CHUNK]
+            known.update(zip(chunk, evaluate(chunk), strict=True))
+            opened.append(SCORES, ({**how, "arch": a, "metrics": _record(known[a])} for a in chunk))
+            if progress:
+                progress(start + len(chunk), len(missing))
+    return [known[a] for a in wanted]
+
+
+def translated(archs: Sequence[Arch], space: Space, to: Space, what: str) -> list[Arch]:
+    """The same architectures, as another version of the space (with other operations masked) encodes them."""
+    if space.choices == to.choices:
+        return [to.check(a) for a in archs]
+    if [c.name for c in space.choices] != [c.name for c in to.choices]:
+        raise RunError(f"{what} holds a supernet of {to.name}, not of {space.name}")
+    try:
+        return [to.parse(space.format(a)) for a in archs]
+    except InputError as error:
+        raise RunError(f"the supernet of {what} lacks some of these architectures: {error}") from None
+
+
+def _fewer(dataset: Dataset, n: int) -> Dataset:
+    """The data with `n` validation images (all, if there are fewer); the others go where nobody looks here."""
+    from dataclasses import replace
+
+    from ...datasets.splits import subset
+
+    if n < len(dataset.classes):
+        raise InputError(f"scores need a validation image of each class, {len(dataset.classes)}, got {n}")
+    rows = dataset.splits["valid"]
+    kept = subset(dataset.labels, {"valid": rows}, n, 0)["valid"]
+    spare = np.sort(np.concatenate([dataset.splits["calibrate"], np.setdiff1d(rows, kept)]))
+    return replace(dataset, splits={**dataset.splits, "valid": kept, "calibrate": spare})
+
+
+def _how(record: dict[str, Any]) -> dict[str, Any]:
+    return {k: record[k] for k in ("bn", "images", "step", "valid") if k in record}
+
+
+def _key(record: dict[str, Any]) -> Arch:
+    return tuple(record["arch"])
+
+
+def _record(metrics: Metrics) -> dict[str, float | None]:
+    return {name: jsonable(value) for name, value in metrics.items()}
+
+
+def _metrics(record: dict[str, float | None]) -> Metrics:
+    return {name: nan if value is None else value for name, value in record.items()}

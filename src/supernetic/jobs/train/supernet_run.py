@@ -1,0 +1,79 @@
+"""What a training began with, and what it left in its run directory: the supernet, its data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import RunError
+from ...runs.directory import read_settings
+from ...runs.space_record import space_of
+
+if TYPE_CHECKING:
+    from ...datasets import Dataset
+    from ...space import Space
+    from ...supernets.supernet import Supernet
+
+WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
+TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
+
+
+def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, Dataset]:
+    """The trained supernet of a run, ready for evaluation, and the data that it was trained on.
+
+    With a `step`, the supernet as it was after so many: one of the run's snapshots.
+    """
+    import torch
+
+    from ...datasets import load
+    from ...supernets.supernet import Supernet
+    from ...training.checkpoint import read, snapshots
+
+    path = Path(run)
+    settings = read_settings(path)
+    if "load" not in settings:
+        raise RunError(f"{path} holds no supernet, it is a run of {settings.get('job', 'something else')!r}")
+    if step is None:
+        weights = finished_weights(path)
+    else:
+        kept = snapshots(path)
+        if step not in kept:
+            raise RunError(f"{path} has no snapshot of step {step}, only of {', '.join(map(str, kept)) or 'none'}")
+        weights = kept[step]
+    space = space_of(path, settings)
+    dataset = load(**settings["load"])
+    if dataset.fingerprint != settings["data"]["fingerprint"]:
+        raise RunError(f"{path} was trained on other data than {dataset.source} holds now")
+    supernet = Supernet(space)
+    supernet.load_state_dict(read(weights)[0])
+    supernet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return supernet.eval(), dataset
+
+
+def finished_weights(path: Path) -> Path:
+    """The weights of a run that is finished."""
+    if not (path / WEIGHTS).exists():
+        raise RunError(f"{path} is not finished: it has no {WEIGHTS} yet; train again with the same settings to resume")
+    return path / WEIGHTS
+
+
+def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None) -> Supernet:
+    """A supernet with random weights, or with those of the run that it starts from."""
+    from ...supernets.supernet import Supernet
+    from ...training.checkpoint import read
+
+    beginning = stabiliser.partition(":")[2] or "random"
+    supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
+    if start is not None:
+        theirs = space_of(Path(start), read_settings(start))
+        if theirs != space:
+            raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
+        supernet.load_state_dict(read(finished_weights(Path(start)))[0])
+    return supernet
+
+
+def first_supernet(run: str | Path) -> Supernet:
+    """The supernet of a run as it was before the first step."""
+    settings = read_settings(run)
+    space = space_of(Path(run), settings)
+    return untrained(space, settings["stabiliser"], settings["seed"], settings.get("start")).eval()

@@ -1,0 +1,1 @@
+"""What a study measures on its trainings, one measure a file."""

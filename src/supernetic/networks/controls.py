@@ -1,0 +1,207 @@
+"""Controls: what one would have had without a search.
+
+    mobilenet    a MobileNetV2 scaled to the budget
+    random_at    a random network of the space at the same MACs
+    largest      the largest network of the space that the constraints allow
+
+Paper: Sandler et al., "MobileNetV2", arXiv 1801.04381, Table 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..blueprint import Blueprint, Layer, halved, make_divisible
+from ..costs.budget import budget_sampler, inside
+from ..costs.macs import METRICS, add_up
+from ..costs.table import LayerCost, costs_of
+from ..errors import BudgetError, InputError
+from ..objective import Constraint, show_quantity
+from ..samplers.extremes import around, extremes
+from ..space import Arch, Archs, SequentialSpace, Space
+
+# expansion, channels, blocks, stride of the first block; the stem before them has 32 channels, stride 2; the head 1280
+STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+STEM, HEAD = 32, 1280
+NARROWEST = 1 / 64  # multiplier: all widths are 8
+LEAST_MAP = 4  # pixels
+GROWING, MANY = (50, 500, 5_000, 20_000), (5_000, 20_000)  # networks that are drawn until one will do
+
+Feasible = Callable[[Archs], npt.NDArray[np.bool_]]
+
+
+def mobilenet(budget_macs: float, resolution: int, classes: int, in_channels: int = 3) -> Blueprint:
+    """The widest MobileNetV2 within a budget of MACs, classifier included.
+
+    Small images keep their size in the first layers; where even the narrowest such network is beyond the budget, in the
+    last ones.
+    """
+    for early in (False, True):
+        low, high = NARROWEST, 1.0
+        if _macs(mobilenet_v2(low, resolution, classes, in_channels, early)) > budget_macs:
+            continue
+        while _macs(mobilenet_v2(high, resolution, classes, in_channels, early)) <= budget_macs:
+            low, high = high, 2 * high
+        while high - low > 1e-6:  # MACs never fall with the width
+            middle = (low + high) / 2
+            fits = _macs(mobilenet_v2(middle, resolution, classes, in_channels, early)) <= budget_macs
+            low, high = (middle, high) if fits else (low, middle)
+        return mobilenet_v2(low, resolution, classes, in_channels, early)
+    least = show_quantity(_macs(mobilenet_v2(NARROWEST, resolution, classes, in_channels, early=True)))
+    raise BudgetError(
+        f"no MobileNetV2 for images of {resolution} pixels fits into {show_quantity(budget_macs)} MACs: "
+        f"the narrowest has {least}"
+    )
+
+
+def mobilenet_v2(width: float, resolution: int, classes: int, in_channels: int = 3, early: bool = False) -> Blueprint:
+    """MobileNetV2 by its width multiplier.
+
+    Widths are rounded to multiples of 8 as the authors do it; the head keeps its 1280 channels below a multiplier of 1.
+    Of the five halvings only as many are left as leave the last map with 4 x 4 pixels or more (three at 28 or 32
+    pixels): the last ones, or with `early` the first ones, which makes a cheaper network.
+    """
+    return Blueprint(tuple(_mobilenet(width, resolution, classes, in_channels, early)))
+
+
+def _mobilenet(width: float, resolution: int, classes: int, in_channels: int, early: bool) -> Iterator[Layer]:
+    strides = [2, *(s for *_, s in STAGES)]
+    while _end(resolution, strides) < LEAST_MAP and 2 in strides:
+        places = [i for i, s in enumerate(strides) if s == 2]
+        strides[places[-1 if early else 0]] = 1
+    c, out = make_divisible(STEM * width), halved(resolution, strides[0])
+    yield Layer("stem", "conv", in_channels, c, resolution, out, 3, strides[0], act="relu6")
+    resolution = out
+    for stage, ((t, channels, blocks, _), first) in enumerate(zip(STAGES, strides[1:], strict=True), 1):
+        for i in range(blocks):
+            c_out, stride = make_divisible(channels * width), first if i == 0 else 1
+            out = halved(resolution, stride)
+            shortcut = "identity" if stride == 1 and c == c_out else ""
+            yield Layer(
+                f"stage{stage}.{i}", "mbconv", c, c_out, resolution, out, 3, stride, t, c * t,
+                act="relu6", shortcut=shortcut, stage=stage,
+            )  # fmt: skip
+            c, resolution = c_out, out
+    head = make_divisible(HEAD * max(1.0, width))
+    yield Layer("head.conv", "conv", c, head, resolution, resolution, act="relu6")
+    yield Layer("head.pool", "gap", head, head, resolution, 1)
+    yield Layer("classifier", "linear", head, classes, 1, 1)
+
+
+def _end(resolution: int, strides: Sequence[int]) -> int:
+    """Side of the last map."""
+    for stride in strides:
+        resolution = halved(resolution, stride)
+    return resolution
+
+
+def _macs(blueprint: Blueprint) -> int:
+    return add_up(blueprint)[0]
+
+
+def random_at(
+    space: Space,
+    macs: float,
+    rng: np.random.Generator,
+    *,
+    tolerance: float = 0.05,
+    where: Sequence[Constraint] = (),
+    layer_cost: LayerCost | None = None,
+    feasible: Feasible | None = None,
+) -> Arch:
+    """A random network whose MACs differ from `macs` by the share `tolerance` at most, more where there is none.
+
+    It is drawn uniformly from those that satisfy the constraints on costs in `where`, measured latency included if its
+    `price` is given, and `feasible`, which says of many architectures which of them will do.
+    """
+    if tolerance <= 0:
+        raise InputError(f"the tolerance must be positive, got {tolerance}")
+    allowed = _Allowed.by(space, where, layer_cost, feasible)
+    while True:
+        window = Constraint("macs", macs * (1 - tolerance), macs * (1 + tolerance))
+        try:
+            return _arch(allowed.draw(window, rng, GROWING)[0])
+        except InputError:
+            if tolerance >= 1:
+                raise
+        tolerance = min(1.0, 2 * tolerance)
+
+
+def largest(
+    space: Space,
+    where: Sequence[Constraint] = (),
+    *,
+    layer_cost: LayerCost | None = None,
+    feasible: Feasible | None = None,
+) -> Arch:
+    """The network with the most MACs that satisfies the constraints on costs in `where`, and `feasible`.
+
+    Networks are drawn from a window of MACs, and improved gene by gene; the window is raised above the best found so
+    far until it is empty. Exact for limits on MACs alone where the sampler is; else the end may be missed by little.
+    """
+    allowed, rng = _Allowed.by(space, where, layer_cost, feasible), np.random.default_rng(0)
+    top = extremes(space)[1]
+    if len(allowed.of(np.array([top], dtype=np.int8))):
+        return top
+    window, best = Constraint("macs"), None
+    while True:
+        try:
+            draws = allowed.draw(window, rng, MANY)
+        except InputError:
+            if best is None:
+                raise
+            return best
+        best = _arch(draws[np.argmax(costs_of(space, draws))])
+        while True:
+            near = allowed.of(around(space, best))
+            macs = costs_of(space, near)
+            if macs.max() == macs[0]:  # the first is the network itself
+                break
+            best = _arch(near[np.argmax(macs)])
+        window = Constraint("macs", low=float(macs[0]), low_open=True)
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """The networks of a space that satisfy all constraints."""
+
+    space: Space
+    limits: tuple[Constraint, ...]  # on costs, by their short names
+    layer_cost: LayerCost | None
+    feasible: Feasible | None
+
+    @classmethod
+    def by(
+        cls, space: Space, where: Sequence[Constraint], layer_cost: LayerCost | None, feasible: Feasible | None
+    ) -> _Allowed:
+        """Constraints that are not on costs are not looked at: they need an evaluation."""
+        known = (*METRICS, *(() if layer_cost is None else (layer_cost.name,)))
+        short = [replace(c, name=c.name.removeprefix("cost/")) for c in where]
+        return cls(space, tuple(c for c in short if c.name in known), layer_cost, feasible)
+
+    def of(self, archs: Archs) -> Archs:
+        """Those among these."""
+        for c in self.limits:
+            archs = archs[inside(self.space, archs, c, self.layer_cost)]
+        return archs if self.feasible is None or not len(archs) else archs[self.feasible(archs)]
+
+    def draw(self, window: Constraint, rng: np.random.Generator, sizes: Sequence[int]) -> Archs:
+        """Some of a window of MACs, uniformly; an `InputError` if none was found in draws of these sizes."""
+        within = replace(self, limits=(*self.limits, window))
+        sampler = budget_sampler(self.space, within.limits, layer_cost=self.layer_cost)
+        slow = 1 if isinstance(self.space, SequentialSpace) else 20  # without a table, costs take long
+        for n in sizes:
+            found = within.of(sampler.propose(rng, -(-n // slow)))
+            if len(found):
+                return found
+        asked = " and ".join(filter(None, map(str, within.limits))) or "all constraints"
+        raise BudgetError(f"{self.space.name}: none of {sum(sizes) // slow:,} draws satisfies {asked}")
+
+
+def _arch(row: npt.NDArray[np.int8]) -> Arch:
+    genes: Arch = tuple(row.tolist())
+    return genes

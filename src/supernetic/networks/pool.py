@@ -1,0 +1,210 @@
+"""Trainings of networks, each in a run directory of its own and never twice.
+
+    KEY/            hash of everything that the result depends on: network, recipe, seed, data, weights to start from
+        run.toml metrics.jsonl timings.jsonl checkpoints/    as of any run
+        weights.safetensors                                  of the trained network
+        result.json                                          metrics, or null and the reason; written last
+
+Every training has one thread, so that its numbers do not depend on how many run beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import nn
+
+from ..blueprint import Blueprint
+from ..datasets import load
+from ..datasets.dataset import Dataset
+from ..errors import InputError, RunError, SupernetError
+from ..nn.network import Network, build
+from ..objective import Metrics
+from ..parallel.workers import Report, map_in_workers
+from ..runs.directory import jsonable, open_run, read_settings
+from ..training.checkpoint import checksum, read, write
+from ..training.recipe import Recipe
+from .baselines import Baseline, from_record
+from .scores import scores
+from .training import logits_of, measure, one_thread, training
+
+WEIGHTS, RESULT = "weights.safetensors", "result.json"
+METRICS = ("valid/accuracy", "valid/cross_entropy")
+PATIENCE = 60.0  # seconds for the workers of a killed process to notice; they look after every step
+UNSAID = ("title", "source")  # of a recipe: they change nothing
+
+
+@dataclass(frozen=True)
+class Training:
+    """What to train, as plain data."""
+
+    blueprint: Blueprint | Baseline
+    recipe: Recipe
+    seed: int
+    loading: Mapping[str, Any]  # arguments of `datasets.load`
+    inherit: Path | None = None  # weights to start from, as `keep_weights` wrote them; none: from scratch
+    data: str = ""  # the data's fingerprint; found by loading them, if not given
+
+    def __post_init__(self) -> None:
+        if self.recipe.sampler is not None:
+            raise InputError("a network has no paths to sample: its recipe must have no sampler")
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Everything that the result depends on."""
+        recipe = {k: v for k, v in self.recipe.settings().items() if k not in UNSAID}
+        made = self.blueprint
+        network = {"baseline": made.record()} if isinstance(made, Baseline) else {"blueprint": made.to_json()}
+        return {
+            "job": "network",
+            "seed": self.seed,
+            "data": self.data or dataset_of(self.loading).fingerprint,
+            "start": "scratch" if self.inherit is None else str(read(self.inherit)[1]["sha256"]),
+            "recipe": recipe,
+            **network,
+        }
+
+    @property
+    def key(self) -> str:
+        """Equal for equal trainings."""
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training; if it diverged, its metrics are NaN and it has no weights."""
+
+    key: str
+    path: Path
+    metrics: Metrics
+    reason: str = ""
+
+    def load(self) -> nn.Module:
+        """The trained network, ready for evaluation."""
+        if self.reason:
+            raise RunError(f"{self.path} holds no network: {self.reason}")
+        settings = read_settings(self.path)
+        network = _make(settings)
+        network.load_state_dict(read(self.path / WEIGHTS)[0])
+        return network.eval()
+
+
+def train_all(
+    trainings: Sequence[Training],
+    directory: Path,
+    *,
+    workers: int,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> list[Trained]:
+    """Train what is not trained yet, in so many processes, and read all results, in the order given.
+
+    `progress` gets the number of a training, its steps done and its steps in all. Interrupted in any way and called
+    again, it goes on from checkpoints and ends with the same bytes. A training that diverges does not end the others.
+    """
+    numbers: dict[str, int] = {}
+    for i, one in enumerate(trainings):
+        numbers.setdefault(one.key, i)
+    missing = [i for key, i in numbers.items() if not (directory / key / RESULT).exists()]
+    items = [(trainings[i], directory / trainings[i].key) for i in missing]
+    map_in_workers(_train, items, workers, progress and (lambda k, done, steps: progress(missing[k], done, steps)))
+    return [read_trained(directory / one.key) for one in trainings]
+
+
+def read_trained(path: Path) -> Trained:
+    """The result of a finished training."""
+    try:
+        record = json.loads((path / RESULT).read_text())
+        metrics = {name: nan if value is None else float(value) for name, value in record["metrics"].items()}
+    except (OSError, ValueError, KeyError) as error:
+        raise RunError(f"{path} holds no finished training: {error}") from None
+    return Trained(path.name, path, metrics, record.get("reason", ""))
+
+
+def keep_weights(network: nn.Module, directory: Path) -> Path:
+    """Write the weights that a training is to start from, under a name that says what they are."""
+    tensors = {name: t.detach().cpu().contiguous() for name, t in network.state_dict().items()}
+    path = directory / f"start-{checksum(tensors)[:16]}.safetensors"
+    if not path.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        write(path, tensors, {})
+    return path
+
+
+def evaluate(
+    network: nn.Module, dataset: Dataset, split: str, resolution: int | None = None
+) -> tuple[Metrics, npt.NDArray[np.bool_]]:
+    """Accuracy and cross-entropy on a split, and which of its images the network gets right.
+
+    `resolution` is that of the images; a network with a blueprint knows its own.
+    """
+    if resolution is None:
+        resolution = network.blueprint.resolution if isinstance(network, Network) else dataset.resolution
+    logits, labels = logits_of(network, resolution, dataset, split), dataset.labels[dataset.splits[split]]
+    names = (f"{split}/accuracy", f"{split}/cross_entropy")
+    return scores(names, {split: logits}, {split: labels}), logits.argmax(axis=1) == labels
+
+
+def dataset_of(loading: Mapping[str, Any]) -> Dataset:
+    """The data, loaded once in a process."""
+    return _loaded(json.dumps(dict(loading), sort_keys=True, default=str))
+
+
+@lru_cache(maxsize=1)
+def _loaded(loading: str) -> Dataset:
+    return load(**json.loads(loading))
+
+
+def _train(item: tuple[Training, Path], report: Report) -> None:
+    """Train one network to its end."""
+    asked, path = item
+    settings, dataset = asked.settings, dataset_of(asked.loading)
+    if dataset.fingerprint != settings["data"]:
+        raise RunError(f"{path} is of other data than {dataset.source} holds now")
+    resolution = asked.blueprint.resolution
+    with one_thread(), open_run(path, settings, patience=PATIENCE) as run:
+        if (path / RESULT).exists():  # by another process, while this one waited
+            return
+        network = _make(settings, asked.seed)
+        if asked.inherit is not None:
+            _inherit(network, asked.inherit)
+        try:
+            for p in training(network, resolution, dataset, asked.recipe, asked.seed, run):
+                report(p.step, p.steps)
+        except InputError:
+            raise
+        except SupernetError as error:
+            metrics, reason = dict.fromkeys(METRICS, nan), str(error)
+        else:
+            write(path / WEIGHTS, {n: t.detach().contiguous() for n, t in network.state_dict().items()}, {})
+            metrics = measure(network.eval(), resolution, dataset, METRICS)
+            reason = "" if all(v == v for v in metrics.values()) else "the logits of the trained network are not finite"
+        record = {
+            "metrics": {name: jsonable(v) for name, v in metrics.items()},
+            **({"reason": reason} if reason else {}),
+        }
+        run.write(RESULT, json.dumps(record, indent=1) + "\n")
+
+
+def _make(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
+    """The network that a training's settings describe, with fresh weights."""
+    if "baseline" in settings:
+        return from_record(settings["baseline"]).build(seed)
+    return build(Blueprint.from_json(settings["blueprint"]), seed=seed)
+
+
+def _inherit(network: nn.Module, weights: Path) -> None:
+    try:
+        network.load_state_dict(read(weights)[0])
+    except RuntimeError as error:
+        raise InputError(
+            f"the weights {weights} are of another network: {str(error).splitlines()[-1].strip()}"
+        ) from None

@@ -1,0 +1,64 @@
+"""One finished network: its training by a recipe, and its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from ..datasets.augment import parse
+from ..datasets.batches import Batches
+from ..datasets.dataset import Dataset
+from ..objective import Metrics
+from ..runs.directory import Run
+from ..training.loop import Progress, fit, plan_for
+from ..training.recipe import Recipe
+from .scores import Logits, scores, splits_of
+
+BATCH = 256  # images that are validated at a time
+
+
+TASK = "network"  # its name in metrics.jsonl and among the checkpoints
+
+
+RECORDS = 10  # times in a training that progress is recorded, at least
+
+
+def training(
+    network: nn.Module, resolution: int, dataset: Dataset, recipe: Recipe, seed: int, run: Run | None = None
+) -> Iterator[Progress]:
+    """The steps of a network's training on images of a side; with a `run`, recorded and resumed there."""
+    augment = parse(recipe.augment) if recipe.augment else None
+    batches = Batches(dataset, "train", recipe.batch_size, seed, augment, resolution=resolution)
+    steps = plan_for(network, batches, None, recipe).steps
+    every = max(1, min(50, steps // RECORDS))
+    checkpoint = min(1000, max(every, steps // RECORDS))
+    return fit(network, batches, None, recipe, run, seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint)
+
+
+def measure(network: nn.Module, resolution: int, dataset: Dataset, metrics: Sequence[str]) -> Metrics:
+    """Metrics of a trained network, in evaluation mode; NaN if its logits are not finite."""
+    splits = splits_of(metrics)
+    logits = {split: logits_of(network, resolution, dataset, split) for split in splits}
+    return scores(metrics, logits, {split: dataset.labels[dataset.splits[split]] for split in splits})
+
+
+@torch.inference_mode()
+def logits_of(network: nn.Module, resolution: int, dataset: Dataset, split: str) -> Logits:
+    """Logits of a split's images, in the order of the images there."""
+    found: list[Tensor] = [network(x) for x, _ in Batches(dataset, split, BATCH, resolution=resolution).evaluate()]
+    logits: Logits = torch.cat(found).numpy()
+    return logits
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within, torch computes with one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

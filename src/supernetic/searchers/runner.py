@@ -1,0 +1,161 @@
+"""Drive a searcher: evaluate what it asks for, record it, and resume by replay.
+
+What is recorded is always a prefix of what the searcher asks, in that order, so a resumed run only has to feed the
+record back: the generator arrives at the same state and continues. Asking twice for a network costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite, nan
+from time import perf_counter
+
+import numpy as np
+
+from ..errors import InputError, RunError, SupernetError, UnknownNameError
+from ..evaluators import CostEvaluator, Evaluator
+from ..objective import Metrics
+from ..runs.directory import TIMINGS, TRIALS, Run
+from ..space import Arch
+from .problem import Searcher, SearchProblem, Trial
+
+IDLE = 1000  # batches in a row without a new architecture after which a searcher counts as finished
+FAILURES = (ArithmeticError, RuntimeError, ValueError)  # what one architecture may die of without ending the search
+Report = Callable[[Sequence[Trial]], None]
+
+
+def run_search(
+    searcher: Searcher,
+    task: SearchProblem,
+    evaluate: Evaluator,
+    run: Run | None = None,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    chunk: int | None = None,
+    progress: Report | None = None,
+) -> list[Trial]:
+    """All trials in the order asked, at most `budget` of them.
+
+    `chunk` architectures are evaluated at a time and recorded together; without it a batch at a time. `progress` is
+    called with all trials so far, after every batch.
+    """
+    if budget is None and searcher.needs_budget:
+        raise InputError(f"{type(searcher).__name__} never ends by itself: say how many evaluations")
+    for name in (*(o.name for o in task.objectives), *(c.name for c in task.constraints)):
+        if name not in evaluate.metrics:
+            raise UnknownNameError("metric", name, evaluate.metrics)
+    answer = _Answers(task, evaluate, run, chunk)
+    asking = searcher.search(task, np.random.default_rng(seed))
+    canonical = task.space.canonical
+    idle = 0
+    try:
+        batch = next(asking)
+        while idle < IDLE and (budget is None or len(answer.trials) < budget):
+            fresh = answer.unknown(batch)
+            left = len(fresh) if budget is None else budget - len(answer.trials)
+            answer(fresh[:left])
+            idle = 0 if fresh else idle + 1
+            if fresh and progress is not None:
+                progress(answer.trials)
+            if left < len(fresh):
+                break  # the budget ends within this batch
+            batch = asking.send([answer.known[canonical(a)]._replace(arch=a) for a in batch])
+    except StopIteration:
+        pass
+    answer.finish()
+    return answer.trials
+
+
+class _Answers:
+    """Trials by network: from the record as long as it lasts, then from the evaluator."""
+
+    def __init__(self, task: SearchProblem, evaluate: Evaluator, run: Run | None, chunk: int | None) -> None:
+        self.task, self.evaluate, self.run, self.chunk = task, evaluate, run, chunk
+        self.trials: list[Trial] = []
+        self.known: dict[Arch, Trial] = {}
+        self.record = [Trial.from_json(r) for r in run.read(TRIALS)] if run else []
+        self.checked = False
+
+    def __call__(self, archs: list[Arch]) -> None:
+        replayed = self.record[len(self.trials) : len(self.trials) + len(archs)]
+        for arch, trial in zip(archs, replayed, strict=False):
+            if trial.arch != arch:
+                raise self._mismatch(f"trial {len(self.trials)} is {list(trial.arch)}, asked was {list(arch)}")
+            self._keep([trial])
+        rest = archs[len(replayed) :]
+        size = self.chunk or max(len(rest), 1)
+        for start in range(0, len(rest), size):
+            began = perf_counter()
+            trials = list(self._evaluated(rest[start : start + size]))
+            if self.run:
+                self.run.append(TRIALS, (t.to_json() for t in trials))
+                self.run.append(TIMINGS, [{"evaluations": len(trials), "seconds": round(perf_counter() - began, 6)}])
+            self._keep(trials)
+
+    def unknown(self, archs: list[Arch]) -> list[Arch]:
+        """Those whose network has no trial yet, each network once."""
+        space = self.task.space
+        networks: dict[Arch, Arch] = {}
+        for arch in archs:
+            networks.setdefault(space.canonical(space.check(arch)), arch)
+        return [arch for network, arch in networks.items() if network not in self.known]
+
+    def finish(self) -> None:
+        """A longer record than the search now is belongs to something else."""
+        if len(self.record) > len(self.trials):
+            raise self._mismatch(f"it holds {len(self.record)} trials, the search ended after {len(self.trials)}")
+
+    def _mismatch(self, what: str) -> RunError:
+        where = self.run.path / TRIALS if self.run else TRIALS
+        return RunError(f"{where} was not recorded by this search: {what}")
+
+    def _keep(self, trials: list[Trial]) -> None:
+        self.trials += trials
+        self.known.update((self.task.space.canonical(t.arch), t) for t in trials)
+
+    def _evaluated(self, archs: list[Arch]) -> Iterator[Trial]:
+        """Trials for architectures; those that break a cheap constraint are not evaluated."""
+        feasible = self.task.feasible(np.array(archs, dtype=np.int8))
+        answers = iter(self._measured([a for a, good in zip(archs, feasible, strict=True) if good]))
+        costs = CostEvaluator(self.task.space, tuple(c.name for c in self.task.cheap))
+        for arch, good in zip(archs, feasible, strict=True):
+            metrics, reason = next(answers) if good else (costs([arch])[0], "")
+            metrics = {k: float(v) if isfinite(v) else nan for k, v in metrics.items()}
+            if reason:
+                yield Trial(arch, metrics, "failed", reason)
+            elif not good:
+                broken = (f"{c} does not hold" for c in self.task.cheap if not c.holds(metrics[c.name]))
+                yield Trial(arch, metrics, "infeasible", next(broken, "not among the architectures there are"))
+            else:
+                yield Trial(arch, metrics, *self.task.verdict(metrics))
+
+    def _measured(self, archs: list[Arch]) -> list[tuple[Metrics, str]]:
+        """(metrics, reason of failure) of each architecture. One that fails does not end the search; all do."""
+        if not archs:
+            return []
+        try:
+            return [(m, "") for m in self._ask(archs)]
+        except FAILURES as e:
+            first = e
+        answers: list[tuple[Metrics, str]] = []
+        for arch in archs:
+            try:
+                answers.append((self._ask([arch])[0], ""))
+            except FAILURES as e:
+                answers.append((dict.fromkeys(self.evaluate.metrics, nan), f"{type(e).__name__}: {e}"))
+        if all(reason for _, reason in answers) and (len(archs) > 1 or not self.checked):
+            raise first
+        return answers
+
+    def _ask(self, archs: list[Arch]) -> list[Metrics]:
+        answers = self.evaluate(archs)
+        if not self.checked:
+            declared, given = set(self.evaluate.metrics), [set(a) for a in answers]
+            if len(answers) != len(archs) or any(g != declared for g in given):
+                raise SupernetError(
+                    f"{type(self.evaluate).__name__} declares {sorted(declared)} for {len(archs)} architectures, "
+                    f"but returned {len(answers)} records" + (f" with {sorted(given[0])}" if given else "")
+                )
+            self.checked = True
+        return answers

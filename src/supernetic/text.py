@@ -1,0 +1,36 @@
+"""Text for people and for spreadsheets: durations, aligned columns, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `1.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def columns(rows: list[list[str]]) -> list[str]:
+    """Cells right-aligned, the last column left-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(c.rjust(w) for c, w in zip(r[:-1], widths, strict=False)) + "  " + r[-1] for r in rows]
+
+
+def number(value: float) -> str:
+    """Six digits; nothing for what is undefined."""
+    return f"{value:.6g}" if isfinite(value) else ""
+
+
+def csv_text(head: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+    """A table as text, one line below its heading for each row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+    return text.getvalue()

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supernetic.commands.resume import resume
+from supernetic.errors import BudgetError, DataError, InputError, RunError
+from supernetic.jobs.search.dispatch import search
+from supernetic.jobs.search.job import Planned
+from supernetic.jobs.search.result import Found
+from supernetic.runs.directory import open_run, read_settings
+
+COMPARED = ["supernet.safetensors", "trials.jsonl", "metrics.jsonl"]
+COMMAND = "from supernetic.jobs.search.dispatch import search; search(**{settings!r}, out={out!r})"
+MOMENTS: dict[str, Callable[[Path], bool]] = {
+    "train": lambda run: (run / "metrics.jsonl").exists(),
+    "search": lambda run: (run / "trials.jsonl").exists(),
+    "compare": lambda run: any((run / "networks").glob("*/metrics.jsonl")),
+    "export": lambda run: (run / "trust.json").exists(),
+}
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    files = [*(run / name for name in COMPARED), *sorted(run.glob("models/*/model.safetensors"))]
+    return {str(f.relative_to(run)): f.read_bytes() for f in files}
+
+
+def killed(small: dict[str, Any], run: Path, moment: Callable[[Path], bool]) -> None:
+    """Start a search in a process of its own and kill it at a moment."""
+    code = COMMAND.format(settings=small, out=str(run))
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "OMP_NUM_THREADS": "1"})
+    until = time.monotonic() + 300
+    while not moment(run) and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.slow
+def test_killed_in_every_step_it_ends_the_same(small: dict[str, Any], tmp_path: Path, finished: Found) -> None:
+    run = tmp_path / "run"
+    for moment in MOMENTS.values():
+        killed(small, run, moment)
+        assert not (run / "result.json").exists()
+    resume(run)
+    assert contents(run) == contents(Path(finished.run))
+
+
+def test_a_finished_search_answers_again(small: dict[str, Any], finished: Found) -> None:
+    before = {p: p.stat().st_mtime_ns for p in Path(finished.run).rglob("*.safetensors")}
+    assert search(**small, out=finished.run) == finished
+    assert before == {p: p.stat().st_mtime_ns for p in Path(finished.run).rglob("*.safetensors")}
+
+
+def test_other_settings_and_a_second_process_are_refused(
+    small: dict[str, Any], finished: Found, tmp_path: Path
+) -> None:
+    with pytest.raises(RunError, match="belongs to other settings"):
+        search(**{**small, "keep": 2}, out=finished.run)
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.run, copy)
+    settings = {k: v for k, v in read_settings(copy).items() if k != "versions"}
+    with open_run(copy, settings), pytest.raises(RunError, match="in use by another process"):
+        search(**small, out=copy)
+
+
+def test_a_dry_run_writes_nothing(small: dict[str, Any], tmp_path: Path) -> None:
+    told: list[str] = []
+    plan = search(**small, out=tmp_path / "run", dry_run=True, tell=told.append)
+    assert isinstance(plan, Planned)
+    assert plan.plan["supernet_steps"] == 12
+    assert "dry run" in str(plan)
+    assert any("networks keep" in line for line in told)
+    assert not (tmp_path / "run").exists()
+
+
+def test_inherited_weights_can_be_trained_on(small: dict[str, Any], tmp_path: Path) -> None:
+    found = search(**{**small, "retrain": "inherit", "keep": 1}, out=tmp_path / "run")
+    start = [read_settings(p)["start"] for p in (tmp_path / "run/networks").iterdir() if p.is_dir()]
+    assert any(s != "scratch" for s in start)
+    assert list(found.models) == ["model-1"]
+
+
+def test_nothing_need_be_trained(small: dict[str, Any], tmp_path: Path) -> None:
+    found = search(**{**small, "retrain": "none", "keep": 2}, out=tmp_path / "run")
+    assert not (tmp_path / "run/networks").exists()
+    assert list(found.models) == ["model-1", "model-2"]
+    assert "not shown" in found.trust["statements"][0]
+    assert all(r["test"]["test/accuracy"] > 0 for r in found.networks)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"where": ["macs<=1K"]}, BudgetError, "macs.*run from"),
+        ({"where": ["macs>=1G"]}, BudgetError, "macs.*run from"),
+        ({"where": ["macs<=20K", "macs>=30K"]}, InputError, "macs"),
+        ({"where": ["speed<=3"]}, InputError, "unknown metric 'speed'"),
+        ({"objectives": ["max test/accuracy"]}, InputError, "test data"),
+        ({"space": "makro"}, InputError, "macro"),
+        ({"data": "nowhere/at/all"}, DataError, "does not exist"),
+        ({"baselines": ["missing.py"]}, InputError, "missing.py"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_is_written(
+    small: dict[str, Any], tmp_path: Path, settings: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        search(**{**small, **settings}, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_read_only_place_is_named(small: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be written"):
+        search(**small, out=tmp_path / "file" / "run")

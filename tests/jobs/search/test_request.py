@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supernetic.errors import InputError
+from supernetic.jobs.search.request import Request, request_from
+from supernetic.objective import Constraint, Objective
+from supernetic.searchers.random import RandomSearch
+
+
+def test_a_record_says_what_was_asked_and_nothing_else() -> None:
+    request = Request(where=["macs<=20M"], minutes=3.0)
+    assert request.record() == {"data": "embedded", "where": ["macs<=20M"], "minutes": 3.0}
+    assert request_from(request.record()) == request
+
+
+def test_files_are_recorded_by_their_full_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "photos").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert Request("./photos").record()["data"] == str(tmp_path / "photos")
+
+
+def test_objects_are_recorded_as_text_where_text_can_say_them() -> None:
+    request = Request(objectives=[Objective("cost/macs", False)], where=[Constraint("cost/macs", high=10.0)])
+    assert request.record()["objectives"] == ["min cost/macs"]
+
+
+def test_other_objects_cannot_be_resumed_by_their_record() -> None:
+    record = Request(searcher=RandomSearch()).record()
+    with pytest.raises(InputError, match="searcher was given as an object"):
+        request_from(record)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"keep": 0}, "keep must be at least 1, got 0"),
+        ({"minutes": 0}, "minutes must be more than 0 and finite, got 0"),
+        ({"minutes": float("nan")}, "minutes must be more than 0"),
+        ({"minutes": float("inf")}, "finite, got inf"),
+        ({"retrain": "scrach"}, "unknown way to retrain 'scrach'.*scratch"),
+        ({"population": 1}, "population must be at least 2"),
+        ({"workers": 0}, "workers must be at least 1"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Request(**settings)

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+import supernetic
+from supernetic.errors import InputError, RunError
+from supernetic.jobs.select.job import select
+from supernetic.runs.directory import read_settings
+
+FILES = ("trainings.csv", "profiles.csv", "agreement.csv", "mdl.csv", "select.json", "report.html")
+
+
+def test_a_choice_is_told(asked: dict[str, Any], finished: Path) -> None:
+    told: list[str] = []
+    before = {p: p.stat().st_mtime_ns for p in finished.glob("trainings/*/result.json")}
+    result = supernetic.select(**asked, out=finished, tell=told.append)
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+    assert str(result).count("\n") > 20
+    assert "Take " in str(result)
+    assert "18 trainings" in told[1]
+    assert len(before) == 18 + 3 * 2
+    assert result.to_json()["on"] == "test"
+
+
+@pytest.mark.slow
+def test_a_killed_choice_goes_on_and_repeats_nothing(asked: dict[str, Any], finished: Path, tmp_path: Path) -> None:
+    """Killed in the middle; what comes out is the same to the byte."""
+    out = tmp_path / "run"
+    options = ["--models", asked["models"], "--sizes", asked["sizes"], "--seeds", "1", "--limit", "600"]
+    command = [sys.executable, "-m", "supernetic.cli", "select", *options, "--recipe", str(asked["recipe"])]
+    with subprocess.Popen(
+        [*command, "--out", str(out), "--workers", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        for _ in range(2400):
+            if len(list(out.glob("trainings/*/result.json"))) >= 4 or process.poll() is not None:
+                break
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+    done = {p: p.stat().st_mtime_ns for p in out.glob("trainings/*/result.json")}
+    assert 4 <= len(done) < 24
+    assert not (out / "profiles.csv").exists()
+    shutil.rmtree(next(iter(done)).parent)  # and one training is lost altogether
+    done.pop(next(iter(done)))
+    result = select(**asked, workers=1, out=out)
+    assert {p: p.stat().st_mtime_ns for p in done} == done
+    assert result.trainings == 18
+    for name in FILES[:-2]:
+        assert (out / name).read_text() == (finished / name).read_text(), name
+
+
+@pytest.mark.slow
+def test_what_was_planned_holds_on_resuming(finished: Path, tmp_path: Path) -> None:
+    """As if seeds and the largest size had been given up for the time there was."""
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    settings = read_settings(out)
+    assert settings["fitted"]["sizes"] == settings["asked"]["sizes"] == [40, 80, 160, 320]
+    settings["fitted"] |= {"sizes": [40, 80, 160], "seeds": [1, 1, 1], "given_up": ["some seeds"]}
+    (out / "run.toml").write_text(tomli_w.dumps(settings))
+    again = supernetic.resume(out)
+    assert (again.sizes, again.seeds, again.notes[0]) == ((40, 80, 160), (1, 1, 1), "some seeds")
+
+
+def test_a_plan_fits_and_writes_nothing(asked: dict[str, Any], tmp_path: Path) -> None:
+    plan = select(**asked, minutes=1000, out=tmp_path / "run", dry_run=True)
+    assert (plan.run, plan.sizes, plan.seeds, plan.notes) == (None, (40, 80, 160, 320), (2, 2, 1, 1), ())
+    assert 0 < plan.seconds < 60_000
+    assert "this may take" in str(plan)
+    assert not (tmp_path / "run").exists()
+
+
+def test_too_few_minutes_are_refused(asked: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="minutes are too few: 3 sizes up to 160 with one seed may take"):
+        select(**asked, minutes=1e-4, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_took_too_long_says_so(asked: dict[str, Any], tmp_path: Path) -> None:
+    """The clock goes on when a run is resumed, and stands still when all is done."""
+    few = {**asked, "models": "logistic,mlp:width=4,depth=1", "sizes": "20,40", "minutes": 3}
+    out = tmp_path / "run"
+    result = select(**few, workers=1, out=out)
+    assert not any(note.startswith("it took") for note in result.notes)
+    assert 0 < result.seconds < 180
+    (record,) = (json.loads(line) for line in (out / "timings.jsonl").read_text().splitlines())
+    assert record == {"task": "trainings", "seconds": result.seconds}
+    with (out / "timings.jsonl").open("a") as file:
+        file.write('{"task":"trainings","seconds":600}\n')
+    again = select(**few, workers=1, out=out)
+    assert again.seconds == result.seconds + 600
+    assert again.notes[0] == f"it took {again.seconds / 60:.1f} minutes, more than the 3 that it was fitted into"
+    assert again.notes[0] in (out / "report.html").read_text()
+
+
+def test_another_question_needs_another_directory(asked: dict[str, Any], finished: Path) -> None:
+    with pytest.raises(RunError, match=r"asked\.seeds is \[2, 2, 1, 1\] there, \[4, 4, 2, 2\] here"):
+        select(**{**asked, "seeds": 2}, out=finished)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"data": "nowhere"}, "unknown data set 'nowhere'"),
+        ({"models": "logistic,nothing"}, "unknown model 'nothing'"),
+        ({"sizes": "1,2"}, "ascend from 20 images"),
+        ({"on": "train"}, "unknown split to score on"),
+        ({"size": "huge"}, "unknown size 'huge'"),
+        ({"minutes": -1}, "positive and finite"),
+        ({"workers": -1}, "there must be a worker, got -1"),
+        ({"recipe": "none.toml"}, "none.toml: not readable"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_written(
+    asked: dict[str, Any], tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        select(**{**asked, **change}, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_page_can_be_built_again(finished: Path) -> None:
+    page = finished / "report.html"
+    before = page.read_text()
+    page.unlink()
+    assert supernetic.report(finished).page == str(page)
+    assert page.read_text() == before

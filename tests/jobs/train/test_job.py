@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from supernetic import catalog
+from supernetic.errors import InputError, RunError, SupernetError, UnknownNameError
+from supernetic.evaluators.supernet import SupernetEvaluator
+from supernetic.jobs.train.job import train
+from supernetic.jobs.train.prepare import TrainResult
+from supernetic.jobs.train.supernet_run import load_supernet
+from supernetic.runs.directory import open_run, read_records, read_settings
+from supernetic.space import Space
+from supernetic.training.loop import Progress
+
+TINY = "macro:channels=4,resolution=8,head=16"
+EVERY = {
+    "nasbench101": "nasbench101:channels=8,cells=1,resolution=8",
+    "nasbench101-chain": "nasbench101-chain:channels=8,resolution=8",
+    "nasbench201": "nasbench201:channels=4,cells=1,resolution=8",
+    "macro": TINY,
+    "scarlet-s1": "scarlet-s1:width=0.1,resolution=16",
+    "scarlet-s2": "scarlet-s2:width=0.1,resolution=16",
+    "attentive": "attentive:resolutions=12+16,width=0.1",
+    "scalenet": "scalenet:width=0.1,resolution=16,released=true",
+    "scalenet-base": "scalenet-base:width=0.1,resolution=16,released=true",
+    "deep-narrow": "deep-narrow:resolution=16",
+    "shallow-wide": "shallow-wide:resolution=16",
+}
+RECIPE = """
+length = "20 steps"
+batch_size = 16
+augment = "shift+flip"
+lr = 0.1
+dropout = 0.2
+ema = 0.9
+"""
+KILLED = """
+import os, signal, sys
+import torch
+torch.set_num_threads(1)
+from supernetic.jobs.train.job import train
+
+def watch(steps):
+    for p in steps:
+        yield p
+        if p.step == int(sys.argv[1]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+train({space!r}, recipe={recipe!r}, out={out!r}, limit=300, progress=watch, processes={processes})
+"""
+
+
+def small(space: str | Space = TINY, **settings: Any) -> TrainResult:
+    return train(space, **{"steps": 2, "limit": 300, **settings})
+
+
+def test_every_catalogue_space_with_a_supernet_is_tried() -> None:
+    assert set(EVERY) == {name for name in catalog.SPACES if catalog.space(name).sharing}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_space_trains_and_can_be_loaded_again(name: str, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('length = "1 step"\nbatch_size = 8\nlr = 0.05\n')
+    result = train(EVERY[name], recipe=recipe, limit=150, out=tmp_path / "run")
+    assert result.loss is not None
+    assert result.loss < 5
+    assert (result.steps, result.run) == (1, str(tmp_path / "run"))
+    assert "in_channels=1" in result.notes[0]
+    supernet, dataset = load_supernet(tmp_path / "run")
+    assert supernet.space.blueprint(tuple(supernet.space.sample(np.random.default_rng(0), 1)[0].tolist())).classes == 10
+    evaluate = SupernetEvaluator(supernet, dataset, ["valid/accuracy"], images=8)
+    arch = tuple(evaluate.space.sample(np.random.default_rng(0), 1)[0].tolist())
+    assert 0 <= evaluate([arch])[0]["valid/accuracy"] <= 100
+
+
+def kill_training(at: int, recipe: Path, out: Path, processes: int = 1) -> None:
+    code = KILLED.format(space=TINY, recipe=str(recipe), out=str(out), processes=processes)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code, str(at)], capture_output=True, env=environment, check=False)
+    assert done.returncode == -9, done.stderr.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kill_at", [1, 7, 19])
+def test_killed_at_any_step_and_resumed_the_weights_are_the_same_bytes(kill_at: int, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(RECIPE)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    train(TINY, recipe=recipe, out=whole, limit=300)
+    kill_training(kill_at, recipe, killed)
+    with pytest.raises(RunError, match="not finished"):
+        load_supernet(killed)
+    train(TINY, recipe=recipe, out=killed, limit=300)
+    for name in ("supernet.safetensors", "metrics.jsonl", "splits.json"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
+
+
+@pytest.mark.slow
+def test_two_processes_train_together_and_resume_to_the_same_bytes(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(RECIPE + 'warmup = "20 steps"\n')  # a low rate, at which roundings and BN decide little
+    places = alone, whole, killed = [tmp_path / name for name in ("alone", "whole", "killed")]
+    for n, out in ((1, alone), (2, whole)):
+        train(TINY, recipe=recipe, limit=300, processes=n, out=out)
+    kill_training(9, recipe, killed, processes=2)
+    assert not (killed / "supernet.safetensors").exists()
+    until_unlocked(killed)
+    train(TINY, recipe=recipe, limit=300, processes=2, out=killed)
+    for name in ("supernet.safetensors", "metrics.jsonl", "splits.json"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
+    assert [read_settings(p).get("processes") for p in places] == [None, 2, 2]
+    losses = [[r["loss"] for r in read_records(p / "metrics.jsonl")] for p in places]
+    assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.05)  # BN sees half a batch
+
+
+def until_unlocked(run: Path) -> None:
+    """Processes end a moment after the one that started them."""
+    settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
+    for _ in range(600):
+        try:
+            open_run(run, settings).close()
+        except RunError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError(f"{run} is still in use")
+
+
+@pytest.mark.slow
+def test_a_failure_in_several_processes_is_the_same_error(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('length = "9 steps"\nbatch_size = 8\nlr = 1e30\n')
+    with pytest.raises(SupernetError, match=r"^training diverged: the loss of step"):
+        small(recipe=recipe, steps=None, processes=2, out=tmp_path / "run")
+    with pytest.raises(InputError, match="a batch must divide over 3 processes, got 8 images"):
+        small(recipe=recipe, processes=3, dry_run=True)
+
+
+@pytest.mark.parametrize("text", ["0%", "100%", "2", "-1", "0"])
+def test_snapshots_lie_inside_the_training(text: str) -> None:
+    with pytest.raises(InputError, match=r"before the last of 2, got '.*'"):
+        small(snapshots=text, dry_run=True)
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    steps = []
+
+    def watch(training: Iterable[Progress]) -> Iterator[Progress]:
+        for p in training:
+            steps.append(p.step)
+            yield p
+
+    first = small(out=tmp_path / "run", progress=watch)
+    assert small(out=tmp_path / "run", progress=watch) == first
+    assert steps == [1, 2]
+    assert json.loads((tmp_path / "run/result.json").read_text()) == first.to_json()
+
+
+def test_tensorboard_shows_the_same_losses_and_changes_nothing_else(tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    seen = []
+
+    def watch(training: Iterable[Progress]) -> Iterator[Progress]:
+        for p in training:
+            seen.append(p.loss)
+            yield p
+
+    small(out=tmp_path / "with", tensorboard=True, progress=watch)
+    small(out=tmp_path / "without")
+    scalars = events.EventAccumulator(str(tmp_path / "with/tensorboard")).Reload().Scalars("loss")
+    assert [s.value for s in scalars] == pytest.approx(seen)
+    for name in ("run.toml", "supernet.safetensors", "metrics.jsonl"):
+        assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes(), name
+    assert not (tmp_path / "without/tensorboard").exists()
+
+
+def test_without_tensorboard_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(InputError, match=r"supernetic\[tracking\]"):
+        small(out=tmp_path / "run", tensorboard=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_settings_are_refused(tmp_path: Path) -> None:
+    small(out=tmp_path / "run")
+    with pytest.raises(RunError, match="seed is 0 there, 1 here"):
+        small(out=tmp_path / "run", seed=1)
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = small(dry_run=True)
+    assert result.run is None
+    assert result.parameters > 1000
+    assert result.memory == 3 * 4 * result.parameters
+    assert "dry run" in str(result)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "message"),
+    [
+        ({"steps": 0}, InputError, "steps must be at least 1, got 0"),
+        ({"processes": 0}, InputError, "processes must be at least 1, got 0"),
+        ({"limit": 0}, InputError, "limit must be at least 1, got 0"),
+        ({"sampler": "uniformly"}, UnknownNameError, "did you mean 'uniform'"),
+        ({"device": "tpu"}, UnknownNameError, "unknown device 'tpu'"),
+        ({"precision": "fp8"}, UnknownNameError, "unknown precision 'fp8'"),
+        ({"precision": "bf16", "device": "cpu"}, InputError, "mixed precision is for GPUs"),
+        ({"space": "efficientnet"}, InputError, "efficientnet has no supernet"),
+        ({"space": "macros"}, UnknownNameError, "did you mean 'macro'"),
+        ({"data": "embeded"}, UnknownNameError, "did you mean 'embedded'"),
+        ({"recipe": "missing.toml"}, InputError, "missing.toml"),
+    ],
+)
+def test_bad_input(settings: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        small(**{"dry_run": True, **settings})

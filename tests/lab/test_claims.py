@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from supernetic.errors import InputError
+from supernetic.lab.claims import claim, judge
+
+VALUES = {"a": {0: 0.50, 1: 0.52, 2: 0.51}, "b": {0: 0.30, 1: 0.31, 2: 0.33}, "c": {0: 0.50, 1: 0.49, 2: 0.53}}
+BASE = {"text": "so it is", "metric": "tau"}
+
+
+def verdict(**table: Any) -> str:
+    return judge(claim({**BASE, **table}, list(VALUES)), VALUES).verdict
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ({"variant": "a", "above": "b"}, "held"),
+        ({"variant": "a", "below": "b"}, "did not hold"),
+        ({"variant": "b", "below": "a"}, "held"),
+        ({"variant": "a", "above": "c"}, "not shown"),
+        ({"variant": "a", "below": "c"}, "not shown"),
+        ({"variant": "a", "not_above": "c"}, "held"),  # within the margin of .05
+        ({"variant": "a", "not_above": "c", "margin": 0.001}, "not shown"),
+        ({"variant": "a", "not_above": "b"}, "did not hold"),
+        ({"variant": "b", "not_above": "a"}, "held"),
+        ({"variant": "a", "not_below": "b"}, "held"),
+        ({"variant": "b", "not_below": "a"}, "did not hold"),
+        ({"variant": "a", "at_least": 0.4}, "held"),
+        ({"variant": "a", "at_most": 0.4}, "did not hold"),
+        ({"variant": "a", "at_most": 0.515}, "not shown"),
+    ],
+)
+def test_verdicts(table: dict[str, Any], expected: str) -> None:
+    assert verdict(**table) == expected
+
+
+def test_one_seed_shows_nothing_but_exact_numbers_do() -> None:
+    made = claim({**BASE, "variant": "a", "above": "b"}, ["a", "b"])
+    values = {"a": {0: 1.0}, "b": {0: 0.0}}
+    assert judge(made, values).verdict == "not shown"
+    assert judge(made, values, exact=True).verdict == "held"
+    assert judge(claim({**BASE, "variant": "a", "at_most": 1}, ["a"]), values, exact=True).verdict == "held"
+    assert judge(made, {}).verdict == "not shown"
+
+
+def test_a_verdict_is_told() -> None:
+    found = judge(claim({**BASE, "variant": "a", "above": "b"}, list(VALUES)), VALUES)
+    assert found.sentence().startswith("held: tau of a minus b is +0.197 [+0.")
+    assert found.sentence().endswith("3 seeds")
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False))["verdict"] == "held"
+    unknown = judge(claim({**BASE, "variant": "a", "above": "b"}, list(VALUES)), {}).to_json()
+    assert unknown["value"] is None
+    assert "not known" in unknown["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"variant": "d", "above": "a"}, "unknown variant"),
+        ({"variant": "a", "above": "d"}, "unknown variant"),
+        ({"variant": "a"}, "needs one of above"),
+        ({"variant": "a", "above": "b", "below": "c"}, "needs one of above"),
+        ({"variant": "a", "at_most": "b"}, "must be a number"),
+        ({"variant": "a", "above": "b", "margin": -1}, "margin"),
+        ({"variant": "a", "abov": "b"}, "did you mean 'above'"),
+        ({"above": "b"}, "needs text, metric and variant"),
+    ],
+)
+def test_bad_claims_are_refused(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        claim({**BASE, **table}, list(VALUES))

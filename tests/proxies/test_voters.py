@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from math import isfinite
+
+import pytest
+
+from supernetic.errors import UnknownNameError
+from supernetic.proxies import PROXIES, full_name, voter
+from supernetic.proxies.probe import Probe
+
+Look = Callable[..., Probe]
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_every_voter_prefers_a_cell_of_convolutions_to_one_of_a_single_pool(look: Look, name: str) -> None:
+    vote = voter(name)
+    rich, poor = vote(look((3,) * 6)), vote(look((0, 0, 0, 4, 0, 0)))
+    assert isfinite(rich)
+    assert isfinite(poor)
+    if name not in ("grad_norm", "snip"):  # which the number of layers before them says little about
+        assert rich > poor
+
+
+def test_names() -> None:
+    assert voter("vote/jacov") is voter("jacov")
+    assert full_name("jacov") == full_name("vote/jacov") == "vote/jacov"
+    with pytest.raises(UnknownNameError, match="unknown vote 'jakov': did you mean 'jacov'"):
+        voter("jakov")
+
+
+def test_listing_imports_nothing_heavy() -> None:
+    code = "import sys; from supernetic.proxies import PROXIES; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

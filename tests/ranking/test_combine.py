@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from math import inf, log, nan
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from supernetic.errors import InputError
+from supernetic.ranking.combine import vote
+
+A, B = np.array([10.0, 30.0, 20.0]), np.array([1e6, 5e6, 5e6])
+
+
+def test_mean_of_ranks() -> None:
+    assert vote([A, B]).tolist() == [1, (3 + 2.5) / 2, (2 + 2.5) / 2]
+    assert vote({"a": A}).tolist() == [1, 3, 2]
+
+
+def test_mean_of_log_places_counted_from_the_best() -> None:
+    assert vote([A, B], log=True) == pytest.approx(
+        [-log(3), -(log(1) + log(1.5)) / 2, -(log(2) + log(1.5)) / 2], abs=1e-12
+    )
+    many = vote([np.arange(100.0)], log=True)
+    assert many[99] - many[98] == pytest.approx(many[90] - many[80])  # 1 to 2 as 10 to 20
+
+
+@pytest.mark.parametrize("log_places", [False, True])
+def test_random_scores_against_scipy(log_places: bool) -> None:
+    rng = np.random.default_rng(0)
+    scores = [rng.integers(8, size=50).astype(float), rng.normal(size=50), rng.normal(size=50)]
+    weights = [0.5, 2.0, 0.0]
+    ballots = [-np.log(stats.rankdata(-s)) if log_places else stats.rankdata(s) for s in scores]
+    expected = (0.5 * ballots[0] + 2 * ballots[1]) / 2.5
+    assert vote(scores, log=log_places, weights=weights) == pytest.approx(expected)
+    assert vote(scores, log=log_places) == pytest.approx(np.mean(ballots, axis=0))
+
+
+def test_a_missing_number_is_ranked_last() -> None:
+    assert vote([np.array([1.0, nan, -inf, 3.0, nan])]).tolist() == [4, 2, 2, 5, 2]
+    places = vote([np.array([1.0, nan, 2.0])], log=True)
+    assert places.tolist() == [-log(2), -log(3), 0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "settings", "why"),
+    [
+        ([], {}, "at least one score, got none"),
+        ({}, {}, "at least one score, got none"),
+        ([A, B[:2]], {}, "of the same networks, got 3, 2"),
+        ([A, B], {"weights": [1.0]}, "2 scores need as many weights"),
+        ([A, B], {"weights": [1.0, -1.0]}, r"not negative, got \[1.0, -1.0\]"),
+        ([A, B], {"weights": [0.0, 0.0]}, "2 scores need"),
+        ([A, B], {"weights": [nan, 1.0]}, "2 scores need"),
+    ],
+)
+def test_bad_input(scores: Any, settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        vote(scores, **settings)

@@ -1,0 +1,51 @@
+from math import nan
+
+import numpy as np
+import pytest
+
+from supernetic.errors import InputError
+from supernetic.ranking.combine import vote
+from supernetic.ranking.correlation import count_pairs
+from supernetic.ranking.ensemble import RankEnsemble
+
+NAMES = ("valid/cross_entropy", "vote/layers")
+
+
+def networks(n: int) -> list[dict[str, float]]:
+    rng = np.random.default_rng(0)
+    return [{"valid/cross_entropy": float(rng.normal()), "vote/layers": float(rng.integers(0, 6))} for _ in range(n)]
+
+
+def test_among_themselves_references_are_ordered_as_by_a_vote() -> None:
+    reference = networks(50)
+    ballot = RankEnsemble.of(NAMES, reference)
+    listed = vote([[-m[NAMES[0]] for m in reference], [m[NAMES[1]] for m in reference]])
+    ranks = [ballot.rank(m) for m in reference]
+    assert ranks == pytest.approx((listed - 1) / 49)
+    assert min(ranks) >= 0
+    assert max(ranks) <= 1
+
+
+def test_other_networks_fall_in_between() -> None:
+    reference, others = networks(300), networks(400)[300:]
+    ballot = RankEnsemble.of(NAMES, reference)
+    ranks = np.array([ballot.rank(m) for m in others])
+    listed = vote([[-m[NAMES[0]] for m in others], [m[NAMES[1]] for m in others]])
+    assert count_pairs(ranks, listed).tau() > 0.9
+
+
+def test_beyond_the_references_order_is_kept() -> None:
+    ballot = RankEnsemble.of(["a"], [{"a": float(x)} for x in range(5)])
+    ranks = [ballot.rank({"a": x}) for x in (-1e9, -4, 0, 1.5, 4, 8, 1e9)]
+    assert ranks == pytest.approx([-0.25, -0.125, 0, 0.375, 1, 1.125, 1.25])  # one voter cannot outweigh the others
+    assert ranks == sorted(ranks)
+    assert ballot.rank({"a": nan}) == 0
+
+
+def test_reads_back_and_refuses_what_cannot_vote() -> None:
+    ballot = RankEnsemble.of(NAMES, networks(10))
+    assert RankEnsemble.from_json(ballot.to_json()) == ballot
+    with pytest.raises(InputError, match="a cannot vote: it says the same of all 3"):
+        RankEnsemble.of(["a"], [{"a": 1.0}] * 3)
+    with pytest.raises(InputError, match="at least one metric"):
+        RankEnsemble.of([], networks(3))

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supernetic.reports.summary_text import (
+    duration,
+    headline,
+    in_words,
+    interval,
+    listed,
+    missing,
+    number,
+    show,
+    status,
+    verdict,
+    vote_told,
+)
+from supernetic.runs.records import read_run
+
+Make = Callable[..., Path]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (9.96, "10 s"), (59.6, "1 min"), (312, "5 min 12 s"), (3600, "1 h"), (7512, "2 h 5 min")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds).replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+def test_numbers_have_their_units() -> None:
+    told = [show("cost/macs", 1_391_000), show("latency/ms", 1.234), show("valid/accuracy", 91.239), show("x/y", None)]
+    assert [t.replace("\N{NO-BREAK SPACE}", " ") for t in told] == ["1.391M", "1.23 ms", "91.24 %", "–"]
+    assert interval(-0.05, 0.5) == "\N{MINUS SIGN}0.05 to 0.50"
+    assert [number(0), number(3), number(12), number(1300)] == ["none", "three", "twelve", "1,300"]
+    assert [listed(x) for x in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_an_interval_that_holds_0_decides_nothing() -> None:
+    assert [verdict(0.1, 2), verdict(-2, -0.1), verdict(-0.1, 2), verdict(0, 1)] == ["won", "lost", "open", "open"]
+
+
+@pytest.mark.parametrize(
+    ("until", "said", "left"),
+    [
+        ("plan", "next is training the supernet", ["train", "search", "compare", "test", "export"]),
+        ("train", "training the supernet, step 300 of 2,000", ["train", "search", "compare", "test", "export"]),
+        ("search", "training networks, 0 of 8 done", ["compare", "test", "export"]),
+        ("compare", "training networks, 7 of 8 done", ["compare", "test", "export"]),
+        ("test", "next is the exported models", ["export"]),
+        ("models", "finished", []),
+    ],
+)
+def test_how_far_a_run_is(make: Make, until: str, said: str, left: list[str]) -> None:
+    run = read_run(make(until=until))
+    assert status(run) == said
+    assert missing(run) == left
+
+
+def test_the_headline_has_the_numbers_of_the_files(make: Make) -> None:
+    run = read_run(make())
+    models, trust, controls = [s.replace("\N{NO-BREAK SPACE}", " ") for s in headline(run)]
+    assert models.startswith("Three models within MACs ≤ 1.4M: on test images model-1 reaches")
+    for m in run.chosen:
+        assert f"{m.name} reaches {m.test['test/accuracy']:.2f} %" in models
+    assert "tau is 0.52 (95 % interval \N{MINUS SIGN}0.05 to 0.86, n = 7)" in trust
+    assert "not shown, n is too small" in trust
+    won = sum(c["low"] > 0 for c in run.trust["comparisons"])
+    assert f"shown better in {number(won)}" in controls
+
+
+def retold(path: Path, **changes: Any) -> list[str]:
+    trust = json.loads((path / "trust.json").read_text())
+    trust["tau"] |= changes
+    (path / "trust.json").write_text(json.dumps(trust))
+    return headline(read_run(path))
+
+
+def test_the_headline_is_honest_either_way(make: Make) -> None:
+    path = make()
+    assert "better scores go with better networks" in retold(path, low=0.1, shown=True)[1]
+    assert "must not be trusted" in retold(path, value=-0.6, low=-0.9, high=-0.2, shown=False)[1]
+    trust = json.loads((path / "trust.json").read_text())
+    lost = [{**c, "difference": -2.0, "low": -3.0, "high": -1.0} for c in trust["comparisons"]]
+    (path / "trust.json").write_text(json.dumps({**trust, "comparisons": lost}))
+    assert headline(read_run(path))[2] == (
+        "Of five comparisons with controls on test images, the chosen models are shown better in none "
+        "and worse in five."
+    )
+
+
+def test_a_place_in_a_benchmark_is_told(make: Make) -> None:
+    path = make()
+    trust = json.loads((path / "trust.json").read_text())
+    trust["table"] = {"column": "mean_acc", "model": "model-3", "rank": 12, "of": 3969, "value": 92.5, "best": 93.13}
+    (path / "trust.json").write_text(json.dumps(trust))
+    said = headline(read_run(path))[3]
+    assert said == "In the benchmark's table, by mean_acc, model-3 is number 12 of 3,969 (92.50, the best has 93.13)."
+    trust["table"]["no_larger"] = {"rank": 3, "of": 1200, "best": 92.7}
+    (path / "trust.json").write_text(json.dumps(trust))
+    assert headline(read_run(path))[3] == f"{said[:-1]}, and 3 of the 1,200 with no more MACs."
+
+
+def test_before_there_are_models_the_best_so_far_is_told(make: Make) -> None:
+    path = make(until="search")
+    (path / "search.json").unlink()
+    run = read_run(path)
+    best = min(t.metrics["valid/cross_entropy"] for t in run.trials)
+    assert headline(run) == [f"400 architectures scored; the best validation cross-entropy so far is {best:.4g}."]
+
+
+def test_recorded_sentences_are_told_in_the_words_of_the_page() -> None:
+    said = in_words("valid/cross_entropy orders model-1: tau -0.20 [-1.00, +1.00].")
+    minus = "\N{MINUS SIGN}"
+    assert said == f"Validation cross-entropy orders model-1: tau {minus}0.20 [{minus}1.00, +1.00]."
+    assert in_words("model-2 beats random-2.") == "model-2 beats random-2."
+
+
+def test_who_votes_is_told(make: Make) -> None:
+    path = make()
+    assert vote_told(read_run(path).voters) == ""
+    (path / "ballot.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "vote/synflow": [0.5, 1.0]}))
+    assert vote_told(read_run(path).voters) == (
+        "The vote is the mean place among 2 random networks (0 worst, 1 best) by validation cross-entropy and synflow."
+    )

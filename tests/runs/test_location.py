@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from supernetic.errors import RunError
+from supernetic.runs.location import open_or_resume, resolve_directory
+from supernetic.runs.directory import open_run
+
+
+def test_by_default_todays_directory_with_a_number_for_other_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = []
+    for seed in (0, 1, 0):
+        with open_or_resume(None, "macro", {"seed": seed}) as run:
+            names.append(run.path.name)
+    assert names[0].endswith("-macro")
+    assert names == [names[0], f"{names[0]}-2", names[0]]
+    first, second = (resolve_directory(None, "macro", lambda there, s=seed: there["seed"] == s).name for seed in (0, 1))  # type: ignore[misc]
+    assert [first, second, resolve_directory(None, "macro", lambda _: False).name] == [*names[:2], f"{names[0]}-3"]
+
+
+def test_a_named_directory_is_taken(tmp_path: Path) -> None:
+    with open_or_resume(tmp_path / "mine", "macro", {"seed": 0}) as run:
+        assert run.path == tmp_path / "mine"
+    assert resolve_directory(tmp_path / "other", "macro", lambda _: False) == tmp_path / "other"
+
+
+def test_an_interruption_says_how_to_go_on_and_releases_the_run(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught, open_or_resume(tmp_path, "macro", {}):
+        raise KeyboardInterrupt
+    assert caught.value.__notes__ == [f"`supernetic resume {tmp_path}` goes on"]
+    with pytest.raises(RunError) as failed, open_or_resume(tmp_path, "macro", {}):
+        raise RunError("no")
+    assert not hasattr(failed.value, "__notes__")
+    open_run(tmp_path, {}).close()
