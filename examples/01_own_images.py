@@ -35,7 +35,7 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else OUT.with_name("example-01-images"))
     if not folder.exists():
         make_folder(folder)
-    found = supernetic.search(folder, where=WHERE, **STEPS, **SEARCH, **MACHINE, out=OUT, tell=print)
+    found = supernetic.search(folder, where=WHERE, **STEPS, **SEARCH, **MACHINE, out=OUT, on_event=print)
     print(found)  # the models, their controls, and what may be believed
     picture = next(folder.rglob("*.png"))
     print(supernetic.predict(found.models["model-1"], [picture], top=1))

@@ -42,7 +42,7 @@ def killed(run: Path) -> None:
 def main() -> None:
     supernetic.search(**SETTINGS, out=OUT / "undisturbed")
     killed(OUT / "killed")
-    supernetic.resume(OUT / "killed", tell=print)
+    supernetic.resume(OUT / "killed", on_event=print)
     for name in ("supernet.safetensors", "trials.jsonl", "models/model-1/model.safetensors"):
         one, other = ((OUT / run / name).read_bytes() for run in ("undisturbed", "killed"))
         print(f"{name}: {'the same' if one == other else 'DIFFERENT'}, {len(one):,} bytes")

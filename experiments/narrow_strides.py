@@ -32,7 +32,7 @@ from supernetic.datasets import load
 from supernetic.evaluators import proxies as voting
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.score import PROBES
+from supernetic.jobs.search.score import PROXY_IMAGES
 from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.nn import strided
 from supernetic.ranking.correlation import count_pairs
@@ -77,7 +77,7 @@ def votes(channels: int, threads: int) -> dict[str, Any]:
     torch.set_num_threads(threads)
     vars(voting)["one_thread"] = nullcontext  # so that votes take as many threads as were asked for
     space = catalog.space(f"macro:channels={channels},resolution=28,in_channels=1,head=160")
-    found = ProxyEvaluator(space, load("embedded"), PROXIES, images=PROBES)(some(NETWORKS)[0])
+    found = ProxyEvaluator(space, load("embedded"), PROXIES, images=PROXY_IMAGES)(some(NETWORKS)[0])
     return {name: [m[f"vote/{name}"] for m in found] for name in PROXIES}
 
 
@@ -96,7 +96,7 @@ def train(channels: int, code: str, threads: int, seed: int) -> dict[str, Any]:
 def again() -> dict[str, Any]:
     """One vote of `ranker_macro.toml`, of all networks."""
     torch.set_num_threads(1)
-    evaluate = ProxyEvaluator(catalog.space(SPACES["macro"][0]), data(), (AGAIN,), images=PROBES)
+    evaluate = ProxyEvaluator(catalog.space(SPACES["macro"][0]), data(), (AGAIN,), images=PROXY_IMAGES)
     return {AGAIN: [m[f"vote/{AGAIN}"] for m in evaluate([tuple(a) for a in table_of("macro").archs.tolist()])]}
 
 
@@ -224,7 +224,7 @@ def main() -> None:
         spread="[tau, low, high], 95 % by jackknife over networks",
         seeds=[0, 1],
         scale=f"a processor with AVX2; embedded data at 28 x 28, head 160: votes of {NETWORKS} random macro networks, "
-        f"on {PROBES} images; supernets of {STEPS} fair steps, {SCORED} networks scored on {IMAGES} images, the "
+        f"on {PROXY_IMAGES} images; supernets of {STEPS} fair steps, {SCORED} networks scored on {IMAGES} images, the "
         f"unmended training stopped and was resumed; "
         f"{SPACES['macro'][0]}, CIFAR-10 at 16 x 16, for the vote that was asked again",
         cpu_minutes=round(sum(json.loads(p.read_text())["minutes"] for p in RUNS.glob("*.json")), 1),

@@ -31,7 +31,7 @@ from supernetic.benchmarks import Table
 from supernetic.evaluators import Evaluator
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.score import PROBES, PROXIES
+from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
 from supernetic.predictors import Features, GaussianProcess
 from supernetic.ranking.combine import vote
 from supernetic.ranking.correlation import count_pairs
@@ -127,7 +127,7 @@ def choose() -> None:
         interval=tried[ours]["all"][2:],
         spread="[tau, tau-b, low, high], 95 % by jackknife, over all networks and over the true top 10 %",
         seeds=[0],
-        scale=f"all distinct networks; {SPACES['macro'][0]}, CIFAR-10 at 16 x 16, votes on {PROBES} images, "
+        scale=f"all distinct networks; {SPACES['macro'][0]}, CIFAR-10 at 16 x 16, votes on {PROXY_IMAGES} images, "
         f"supernet of supernets.py scored on {IMAGES} images, BN by {BN}",
         cpu_minutes=round(minutes + more, 1),
     ).write()
@@ -219,7 +219,9 @@ def size() -> None:
     }
     rows = list(dict.fromkeys(np.concatenate(list(parts.values())).tolist()))
     large = catalog.space("nasbench201")
-    ask("nasbench201-full-votes.json", table, ProxyEvaluator(large, full_data(), PROXIES[1:], images=PROBES), rows)
+    ask(
+        "nasbench201-full-votes.json", table, ProxyEvaluator(large, full_data(), PROXIES[1:], images=PROXY_IMAGES), rows
+    )
     full = json.loads((RUNS / "nasbench201-full-votes.json").read_text())
     small = answers("nasbench201-votes.json", table)[0] | answers("nasbench201-supernet.json", table)[0]
     theirs = {n: np.full(len(table), np.nan) for n in full["names"]}
@@ -271,7 +273,7 @@ def main() -> None:
     match sys.argv[1:]:
         case ["votes", name]:
             space = catalog.space(SPACES[name][0])
-            ask(f"{name}-votes.json", table_of(name), ProxyEvaluator(space, data(), VOTES[name], images=PROBES))
+            ask(f"{name}-votes.json", table_of(name), ProxyEvaluator(space, data(), VOTES[name], images=PROXY_IMAGES))
         case ["score", name]:
             images = few_images(data(), IMAGES)
             supernet, _ = trained(name, STABILISER, images)

@@ -38,7 +38,7 @@ def claim_of(name: str, data: str, minutes: float, **settings: Any) -> Record:
     """The claim of paper 000, section 2, on one data set: taus of both rankings by rung."""
     out = Path("runs") / f"selection-{name}"
     result = supernetic.select(
-        data, minutes=minutes, out=out, tell=lambda line: print(line, file=sys.stderr), **settings
+        data, minutes=minutes, out=out, on_event=lambda event: print(event, file=sys.stderr), **settings
     )
     record = json.loads((out / "select.json").read_text())
     own = next(c for c in record["contests"] if c["target"] == "own")

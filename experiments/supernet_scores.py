@@ -28,7 +28,7 @@ from supernetic.datasets.batches import Batches
 from supernetic.evaluators.angle import ANGLE, AngleEvaluator
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.score import PROBES, PROXIES
+from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
 from supernetic.objective import Metrics
 from supernetic.ranking.combine import vote
 from supernetic.ranking.correlation import Pairs, count_pairs, tau_difference
@@ -104,7 +104,7 @@ def scores() -> Record:
         for metric in evaluate.metrics:
             found[f"{metric.removeprefix('valid/')}_{bn}"] = pairs_of(metric, known)
     found["angle"] = pairs_of(ANGLE, AngleEvaluator(supernet_of(NAME, "none"), supernet)(archs))
-    voters = ProxyEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROBES)
+    voters = ProxyEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROXY_IMAGES)
     scored_by_proxies = voters(archs)
     found |= {metric.removeprefix("vote/"): pairs_of(metric, scored_by_proxies) for metric in voters.metrics}
     calibrated, plain = (found[f"{name}_recalibrate"] for name in ("calibrated_cross_entropy", "cross_entropy"))

@@ -16,7 +16,7 @@ def main() -> None:
     macs = costs_of(table.space, table.archs) / 1e6
     accuracy = table["c10_valid_200"].values
     with tempfile.TemporaryDirectory() as place:
-        found = supernetic.search(
+        found = supernetic.search_table(
             "nasbench201", objectives=["max c10_valid_200", "min macs"], where=["macs<=100M"], out=f"{place}/run"
         )
     front = np.array([(r["metrics"]["cost/macs"] / 1e6, r["metrics"]["table/c10_valid_200"]) for r in found.front])

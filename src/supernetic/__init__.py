@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from .errors import InputError, SupernetError
     from .exporters.model import load_model as load
     from .jobs.scale.job import scale
-    from .jobs.search.dispatch import search
+    from .jobs.search.job import search
+    from .jobs.search.table_search import search_table
     from .jobs.select.job import select
     from .jobs.train.job import train
     from .lab.job import study
@@ -65,7 +66,8 @@ _HOMES = {
     "resume": "commands.resume",
     "sample": "commands.sample",
     "scale": "jobs.scale.job",
-    "search": "jobs.search.dispatch",
+    "search": "jobs.search.job",
+    "search_table": "jobs.search.table_search",
     "select": "jobs.select.job",
     "study": "lab.job",
     "train": "jobs.train.job",
@@ -99,6 +101,7 @@ __all__ = [
     "sample",
     "scale",
     "search",
+    "search_table",
     "select",
     "study",
     "train",

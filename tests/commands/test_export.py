@@ -17,7 +17,8 @@ from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters import model as model_directory
 from supernetic.exporters import onnx
 from supernetic.exporters.model import load_model, read_card
-from supernetic.jobs.compare.export import export_network, read_networks
+from supernetic.jobs.compare.export import export_network
+from supernetic.jobs.compare.train import inherited_file
 from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.nn.network import build
 from supernetic.runs.directory import open_run, read_settings
@@ -127,7 +128,7 @@ def test_any_network_by_name_and_elsewhere(run: Path, tmp_path: Path) -> None:
         export(run, name="baseline")
 
 
-def test_weights_of_the_supernet_are_derived_again_and_said_to_be_its(trained: Path, tmp_path: Path) -> None:
+def test_weights_of_the_supernet_are_exported_and_said_to_be_its(trained: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     supernet, dataset = load_supernet(run)
     arch = tuple(supernet.space.sample(np.random.default_rng(1), 1)[0].tolist())
@@ -144,22 +145,19 @@ def test_weights_of_the_supernet_are_derived_again_and_said_to_be_its(trained: P
     }
     checked = {**record, "name": "model-2", "trained": {"valid/accuracy": 30.0}, "inherited": {"test/accuracy": 11.0}}
     (run / "networks.json").write_text(json.dumps([record, checked]))
+    network = derive(supernet, arch, dataset)[0]
+    (run / "inherited").mkdir()
+    for name in ("model-1", "model-2"):
+        notes = {"blueprint": json.dumps(network.blueprint.to_json())}
+        write(inherited_file(run, name), dict(network.state_dict()), notes)
     first, second = export(run).models
     assert read_card(first.path).metrics == {"valid/accuracy": 12.5, "test/accuracy": 12.0}
     assert read_card(second.path).metrics == {"valid/accuracy": 12.5, "test/accuracy": 11.0}
     assert read_card(first.path).seeds == (0,)
     assert "of the supernet" in (Path(first.path) / "README.md").read_text()
-    expected = derive(supernet, arch, dataset)[0].state_dict()
+    expected = network.state_dict()
     assert all(torch.equal(t, expected[n]) for n, t in load_model(first.path).state_dict().items())
     assert export_network(run, checked) == Path(second.path)
-
-
-def test_a_network_at_hand_need_not_be_read(run: Path) -> None:
-    record = read_networks(run)[0]
-    blueprint = load_model(export_network(run, record)).blueprint
-    path = export_network(run, record, network=build(blueprint, seed=9))
-    weights = build(blueprint, seed=9).state_dict()["stem.conv.op.weight"]
-    assert torch.equal(load_model(path).state_dict()["stem.conv.op.weight"], weights)
 
 
 def test_without_onnx_models_lack_that_file_and_get_it_later(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from supernetic.commands.resume import resume
 from supernetic.errors import InputError, RunError
-from supernetic.jobs.search.dispatch import search
-from supernetic.jobs.train.job import train
-from supernetic.runs.directory import open_run
+from supernetic.jobs.search.table_search import search_table
+from supernetic.jobs.train.job import TrainResult, train
+from supernetic.progress import Event
+from supernetic.runs.directory import open_run, read_settings
 from supernetic.searchers.random import RandomSearch
 
 TRAINING: dict[str, Any] = {"space": "macro:channels=4,resolution=8,head=16", "steps": 4, "limit": 300, "threads": 1}
@@ -24,9 +24,9 @@ def files(run: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in run.iterdir() if p.is_file() and p.name not in ("timings.jsonl", ".lock")}
 
 
-def two(steps: Iterable[Any]) -> Iterator[Any]:
-    yield from islice(steps, 2)
-    raise KeyboardInterrupt
+def two(event: Event) -> None:
+    if event.done == 2:
+        raise KeyboardInterrupt
 
 
 def test_a_training_goes_on_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,20 +34,21 @@ def test_a_training_goes_on_from_another_directory(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     whole = train(**TRAINING, recipe="fast.toml", out="whole")
     with pytest.raises(KeyboardInterrupt):
-        train(**TRAINING, recipe="fast.toml", out="run", progress=two)
+        train(**TRAINING, recipe="fast.toml", out="run", on_event=two)
     assert not Path("run/supernet.safetensors").exists()
     monkeypatch.chdir("/")
-    watched: list[Any] = []
-    result = resume(tmp_path / "run", watch=lambda steps: (watched.append(p) or p for p in steps))  # type: ignore[func-returns-value]
+    watched: list[Event] = []
+    result = resume(tmp_path / "run", on_event=watched.append)
     assert watched
+    assert isinstance(result, TrainResult)
     assert result.loss == whole.loss
     both = [files(tmp_path / name) for name in ("whole", "run")]
-    for name in ("supernet.safetensors", "metrics.jsonl", "asked.json"):
+    for name in ("supernet.safetensors", "metrics.jsonl", "run.toml"):
         assert both[0][name] == both[1][name]
 
 
 def test_a_finished_run_is_read(tmp_path: Path) -> None:
-    result = search(table="nasbench201", evaluations=60, out=tmp_path / "run")
+    result = search_table("nasbench201", evaluations=60, out=tmp_path / "run")
     before = files(tmp_path / "run")
     assert resume(tmp_path / "run").to_json() == result.to_json()
     assert files(tmp_path / "run") == before
@@ -55,20 +56,20 @@ def test_a_finished_run_is_read(tmp_path: Path) -> None:
 
 def test_a_search_on_a_table_goes_on(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"where": ["macs<=100M"], "population": 20, "generations": 2, "keep": 3}
-    search(table="nasbench201", **settings, out=tmp_path / "whole")
-    search(table="nasbench201", **settings, out=tmp_path / "run")
+    search_table("nasbench201", **settings, out=tmp_path / "whole")
+    search_table("nasbench201", **settings, out=tmp_path / "run")
     trials = tmp_path / "run" / "trials.jsonl"
     trials.write_bytes(trials.read_bytes()[:3000])  # as a kill leaves it
     (tmp_path / "run" / "result.json").unlink()
     told: list[str] = []
-    found = resume(tmp_path / "run", tell=told.append)
+    found: Any = resume(tmp_path / "run", on_event=lambda e: told.append(e.text))
     assert told[0].startswith("generation 1")
     assert len(found.chosen) == 3
     assert trials.read_bytes() == (tmp_path / "whole" / "trials.jsonl").read_bytes()
 
 
 def test_objects_from_python_are_asked_for(tmp_path: Path) -> None:
-    search(table="nasbench201", searcher=RandomSearch(), evaluations=5, out=tmp_path / "run")
+    search_table("nasbench201", searcher=RandomSearch(), evaluations=5, out=tmp_path / "run")
     with pytest.raises(InputError, match="searcher was given as an object from Python"):
         resume(tmp_path / "run")
 
@@ -78,16 +79,18 @@ def test_what_cannot_be_resumed_is_named(tmp_path: Path) -> None:
         resume(tmp_path)
     inside = tmp_path / "run" / "networks" / "KEY"
     open_run(inside, {"job": "network"}).close()
-    with pytest.raises(RunError, match=f"'network': trainings, searches, .* part of {tmp_path / 'run'}$"):
+    with pytest.raises(RunError, match=f"'network': only train, search, .* part of {tmp_path / 'run'}$"):
         resume(inside)
-    search(table="nasbench201", evaluations=5, out=tmp_path / "old")
-    (tmp_path / "old" / "asked.json").unlink()
+    search_table("nasbench201", evaluations=5, out=tmp_path / "old")
+    settings = tomllib.loads((tmp_path / "old" / "run.toml").read_text())
+    del settings["request"]
+    (tmp_path / "old" / "run.toml").write_text(tomli_w.dumps(settings))
     with pytest.raises(RunError, match="give the command that began the run once more"):
         resume(tmp_path / "old")
 
 
 def test_the_record_is_readable(tmp_path: Path) -> None:
-    search(table="nasbench201", where=["macs<=100M"], evaluations=5, out=tmp_path / "run")
-    record = json.loads((tmp_path / "run" / "asked.json").read_text())
+    search_table("nasbench201", where=["macs<=100M"], evaluations=5, out=tmp_path / "run")
+    record = read_settings(tmp_path / "run")["request"]
     assert (record["table"], record["where"], record["evaluations"]) == ("nasbench201", ["macs<=100M"], 5)
-    assert not {"out", "progress"} & record.keys()
+    assert not {"out", "on_event"} & record.keys()

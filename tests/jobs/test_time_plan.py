@@ -13,20 +13,10 @@ import torch
 from supernetic.datasets import load
 from supernetic.errors import InputError
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.time_plan import (  # fmt: skip
-    EXPORTING,
-    LEAST,
-    MARGIN,
-    MOST,
-    REPORTING,
-    RETRAIN,
-    Plan,
-    Speed,
-    make_plan,
-    measure,
-    paced,
-)
-from supernetic.jobs.train.prepare import DEFAULT
+from supernetic.jobs.search.plan import LEAST, MAX_RECIPE_LENGTHS, SearchPlan, make_plan
+from supernetic.jobs.speed import Speed, measure
+from supernetic.jobs.time_plan import EXPORT_S, NETWORK_RECIPE, PLANNED_SHARE, REPORT_S, rescale_recipe
+from supernetic.jobs.train.prepare import DEFAULT_RECIPE
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.searchers.nsga2 import NSGA2
 from supernetic.spaces.macro import Macro
@@ -38,7 +28,7 @@ SPEED = Speed(supernet_step=0.5, evaluation=0.4, network_step=0.1, largest_step=
 ASKED: dict[str, Any] = {"supernet_steps": 1000, "network_steps": 1500, "networks": 8, "models": 3, "workers": 2}
 
 
-def planned(minutes: float | None, speed: Speed = SPEED, **asked: Any) -> Plan:
+def planned(minutes: float | None, speed: Speed = SPEED, **asked: Any) -> SearchPlan:
     return make_plan(speed, minutes, **{**ASKED, **asked})
 
 
@@ -49,7 +39,7 @@ def test_without_minutes_the_recipes_decide() -> None:
     assert plan.seconds["train"] == pytest.approx(500)
     assert plan.seconds["search"] == pytest.approx(400)
     assert plan.seconds["compare"] == pytest.approx(1500 * 0.5 + 4)  # .3 + .1 + .1 beside .1 five times
-    assert plan.seconds["export"] == pytest.approx(3 * EXPORTING + REPORTING)
+    assert plan.seconds["export"] == pytest.approx(3 * EXPORT_S + REPORT_S)
 
 
 @pytest.mark.parametrize("minutes", [6, 10, 30, 60, 90])
@@ -59,8 +49,8 @@ def test_the_time_is_used_and_kept_to(minutes: float, networks: int, slower: flo
     speed = Speed(0.5 * slower, 0.05 * slower, 0.1 * slower, 0.3 * slower, 4)
     plan = planned(minutes, speed, networks=networks, spent=20)
     used = sum(plan.seconds.values()) + 20
-    at_most = [plan.supernet_steps == MOST * 1000, plan.network_steps == MOST * 1500]
-    assert used <= MARGIN * 60 * minutes + 1
+    at_most = [plan.supernet_steps == MAX_RECIPE_LENGTHS * 1000, plan.network_steps == MAX_RECIPE_LENGTHS * 1500]
+    assert used <= PLANNED_SHARE * 60 * minutes + 1
     assert used >= 0.85 * 60 * minutes or any(at_most)
     assert plan.supernet_steps >= LEAST["train"]
     assert plan.network_steps >= LEAST["compare"]
@@ -69,7 +59,7 @@ def test_the_time_is_used_and_kept_to(minutes: float, networks: int, slower: flo
 
 def test_shares() -> None:
     seconds = planned(60).seconds
-    free = MARGIN * 3600 - 4 - 3 * EXPORTING - REPORTING
+    free = PLANNED_SHARE * 3600 - 4 - 3 * EXPORT_S - REPORT_S
     assert seconds["train"] == pytest.approx(free * 45 / 95, rel=0.01)
     assert seconds["compare"] - 4 == pytest.approx(free * 40 / 95, rel=0.01)
     assert free * 10 / 95 * 0.9 < seconds["search"] <= free * 10 / 95
@@ -159,7 +149,7 @@ def test_workers_share_the_trainings() -> None:
 
 def test_a_plan_is_told_and_kept() -> None:
     plan = planned(60)
-    again = Plan.from_settings(tomllib.loads(tomli_w.dumps(plan.to_settings())))
+    again = SearchPlan.from_settings(tomllib.loads(tomli_w.dumps(plan.to_settings())))
     assert dataclasses.replace(again, seconds={}) == dataclasses.replace(plan, seconds={})
     assert again.seconds == pytest.approx(plan.seconds, abs=0.05)
     lines = plan.lines()
@@ -172,16 +162,16 @@ def test_a_recipe_in_other_steps() -> None:
     own = Recipe(
         length="30 epochs", warmup="3 epochs", schedule="step", decay_at=("15 epochs",), decay_every="50 steps"
     )
-    short = paced(own, plan_of(own, 10), 30)
+    short = rescale_recipe(own, plan_of(own, 10), 30)
     assert (short.length, short.warmup, short.decay_every, short.decay_at) == (
         "30 steps", "3 steps", "5 steps", ("15 steps",),
     )  # fmt: skip
-    assert paced(own, plan_of(own, 10), 3000).warmup == "300 steps"
+    assert rescale_recipe(own, plan_of(own, 10), 3000).warmup == "300 steps"
     plain = Recipe(length="20 epochs")
-    assert paced(plain, plan_of(plain, 7), 11) == Recipe(length="11 steps")
-    for table in (DEFAULT, RETRAIN):
+    assert rescale_recipe(plain, plan_of(plain, 7), 11) == Recipe(length="11 steps")
+    for table in (DEFAULT_RECIPE, NETWORK_RECIPE):
         made = recipe(table)
-        assert plan_of(paced(made, plan_of(made, 53), 100), 53).steps == 100
+        assert plan_of(rescale_recipe(made, plan_of(made, 53), 100), 53).steps == 100
 
 
 def test_measuring_changes_nothing() -> None:

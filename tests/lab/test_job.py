@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_a_killed_study_goes_on(tiny: Path, finished: Path, tmp_path: Path) -> N
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGKILL)
     assert not (out / "measures.csv").exists()
-    result = supernetic.resume(out)
+    result: Any = supernetic.resume(out)
     assert result.trainings == 4
     for name in FILES:
         assert (out / name).read_text() == (finished / name).read_text()

@@ -38,7 +38,6 @@ def train(
 ) -> None:
     """Train a supernet of a space; the run can be resumed, and `rank --score RUN` scores with it."""
     from ..jobs.train.job import train as job
-    from ..training.display import bar
 
     result = job(
         space,
@@ -59,7 +58,7 @@ def train(
         seed=seed,
         out=out or None,
         dry_run=dry_run,
-        progress=bar,
+        on_event=say,
     )
     tell(result, as_json)
 
@@ -103,8 +102,6 @@ def search(
     as_json: Json = False,
 ) -> None:
     """From images and a budget to finished, verified models with evidence: train, search, compare, export, report."""
-    from ..jobs.search.dispatch import search as job
-
     both: dict[str, Any] = {
         "objectives": objective,
         "where": where,
@@ -134,11 +131,19 @@ def search(
     if table:
         _refuse(images, IMAGES_ONLY, "a search on images, not on a table")
         own: dict[str, Any] = {"allow_test_columns": allow_test_columns, "space": None if space == "auto" else space}
-        result = job(data or None, table=table, out=out or None, dry_run=dry_run, tell=say, **both, **own)
-    else:
-        _refuse({"allow_test_columns": allow_test_columns}, {"allow_test_columns": False}, "a search on a table")
-        watching = _watching()
-        result = job(data or None, out=out or None, dry_run=dry_run, space=space, **both, **images, **watching)
+        if data:
+            raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
+        if dry_run:
+            raise InputError("a search on a table takes seconds: it has no dry run")
+        from ..jobs.search.table_search import search_table
+
+        tell(search_table(table, out=out or None, on_event=say, **both, **own), as_json)
+        return
+    _refuse({"allow_test_columns": allow_test_columns}, {"allow_test_columns": False}, "a search on a table")
+    from ..jobs.search.job import search as job
+
+    watching = _watching()
+    result = job(data or "embedded", out=out or None, dry_run=dry_run, space=space, **both, **images, **watching)
     tell(result, as_json)
 
 
@@ -153,25 +158,8 @@ def _refuse(given: dict[str, Any], defaults: dict[str, Any], belongs: str) -> No
 
 
 def _watching() -> dict[str, Any]:
-    """How a long job is followed: lines on stderr, and a bar where someone may be looking."""
-    from ..training.display import bar
-
-    return {"tell": say, "watch": bar, "progress": Trainings()}
-
-
-class Trainings:
-    """A line for every tenth of a network's training."""
-
-    def __init__(self) -> None:
-        self.told: dict[str, int] = {}
-
-    def __call__(self, name: str, done: int, steps: int) -> None:
-        """Say how far a network is."""
-        tenth = 10 * done // max(1, steps)
-        if tenth > self.told.get(name, 0):
-            self.told[name] = tenth
-            if tenth % 5 == 0:
-                say(f"{name}: {done:,} of {steps:,} steps")
+    """How a long job is followed."""
+    return {"on_event": say}
 
 
 @app.command()
@@ -212,7 +200,7 @@ def select(
         workers=workers,
         out=out or None,
         dry_run=dry_run,
-        tell=None if dry_run else say,
+        on_event=None if dry_run else say,
     )
     tell(result, as_json)
 

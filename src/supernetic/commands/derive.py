@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, SupernetError, UnknownNameError
-from ..jobs.compare.export import MODELS, NETWORKS, card_of
-from ..jobs.train.prepare import DEFAULT
+from ..jobs.compare.comparison import MODELS, TRAININGS
+from ..jobs.compare.export import card_of
+from ..jobs.train.prepare import DEFAULT_RECIPE
 from ..jobs.train.supernet_run import load_supernet
 from ..objective import Metrics, show_quantity
 from ..result import Result
@@ -144,7 +145,7 @@ def _train(
     """The finished training of the network, from scratch or from its weights."""
     from ..networks.pool import Training, keep_weights, train_all
 
-    directory = path / NETWORKS
+    directory = path / TRAININGS
     start = keep_weights(network, directory) if how == "inherit" else None
     asked = Training(network.blueprint, recipe, settings["seed"], settings["load"], start, data)
     watch = (lambda _, done, steps: progress(done, steps)) if progress else None
@@ -161,7 +162,7 @@ def _recipe(asked: str | Path | Recipe | None, settings: dict[str, Any]) -> Reci
 
     if isinstance(asked, Recipe):
         return asked
-    found = from_table(settings.get("retrain_recipe", DEFAULT)) if asked is None else read_recipe(asked)
+    found = from_table(settings.get("retrain_recipe", DEFAULT_RECIPE)) if asked is None else read_recipe(asked)
     return replace(found, sampler=None)
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import InputError, RunError, UnknownNameError
+from ..jobs.compare.candidates import CHOSEN
+from ..jobs.compare.export import export_network, missing_weights, read_networks
 from ..objective import show_quantity
 from ..result import Result
 from ..runs.directory import SETTINGS, open_run, read_settings
-
-if TYPE_CHECKING:
-    pass
-from ..jobs.compare.export import CHOSEN, _derived, _is_inherited, _reason, export_network, read_networks
 
 
 @dataclass(frozen=True)
@@ -77,10 +74,9 @@ def export_run(run: str | Path, *, out: str | Path | None = None, name: str | No
         raise RunError(f"{path} has chosen no network yet")
     notes = [] if have_onnx() else [f"there are no ONNX files: {NEEDED}, then export again"]
     if name is None:
-        notes += [f"{r['name']} was left out: {reason}" for r in wanted if (reason := _reason(path, r))]
-        wanted = [r for r in wanted if not _reason(path, r)]
-    derived = _derived(path, [r for r in wanted if _is_inherited(r)])
-    paths = [export_network(path, r, network=derived.get(r["name"]), out=out) for r in wanted]
+        notes += [f"{r['name']} was left out: {reason}" for r in wanted if (reason := missing_weights(path, r))]
+        wanted = [r for r in wanted if not missing_weights(path, r)]
+    paths = [export_network(path, r, out=out) for r in wanted]
     return ExportResult(tuple(map(_told, paths)), tuple(notes))
 
 

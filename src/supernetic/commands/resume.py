@@ -3,62 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import RunError
+from ..progress import OnEvent
+from ..result import Result
 from ..runs.directory import SETTINGS, read_settings
-from ..runs.request import load_request
 
-if TYPE_CHECKING:
-    from ..jobs.train.prepare import Watch
+# By job: its request, and the function that does what a request says. Imported on use: torch is heavy.
+JOBS = {
+    "train": ("jobs.train.request:TrainRequest", "jobs.train.job:train_by"),
+    "search": ("jobs.search.request:SearchRequest", "jobs.search.job:search_by"),
+    "table-search": ("jobs.search.table_search:TableSearchRequest", "jobs.search.table_search:search_table_by"),
+    "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:scale_by"),
+    "select": ("jobs.select.request:SelectRequest", "jobs.select.job:select_by"),
+    "study": ("lab.request:StudyRequest", "lab.job:study_by"),
+}
 
 
-def resume(
-    run: str | Path,
-    *,
-    tell: Callable[[str], None] | None = None,
-    watch: Watch | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Any:
+def resume(run: str | Path, *, on_event: OnEvent | None = None) -> Result:
     """Do what the run was asked for, from where it stands; a finished run is read.
 
-    `tell`, `watch` and `progress` are those of `search`.
+    Args:
+        run: The run directory.
+        on_event: Receives progress.
+
+    Returns:
+        The result of the job.
     """
     path = Path(run)
     if not (path / SETTINGS).exists():
         raise RunError(f"{path} is not a run: it has no {SETTINGS}")
     settings = read_settings(path)
-    job = settings.get("job")
-    if job == "train":
-        from ..jobs.train.job import train
+    kind = settings.get("job")
+    if kind not in JOBS:
+        inside = f"; it is part of {path.parents[1]}" if kind == "network" else ""
+        raise RunError(f"{path} is a run of {kind!r}: only {', '.join(JOBS)} can be resumed{inside}")
+    if "request" not in settings:
+        raise RunError(f"{path} does not say what was asked for: give the command that began the run once more")
+    request, do = map(_load, JOBS[kind])
+    result: Result = do(request.from_record(settings["request"]), out=path, on_event=on_event)
+    return result
 
-        return train(**load_request(path), out=path, progress=watch)
-    if job == "study":
-        from ..lab.job import study
 
-        return study(**load_request(path), out=path, tell=tell)
-    if job == "select":
-        from ..jobs.select.job import select
-
-        return select(**load_request(path), out=path, tell=tell)
-    if job == "scale":
-        from ..jobs.scale.job import scale
-
-        return scale(**load_request(path), out=path, tell=tell, watch=watch, progress=progress)
-    if job != "search":
-        inside = f"; it is part of {path.parents[1]}" if job == "network" else ""
-        raise RunError(f"{path} is a run of {job!r}: trainings, searches, choices and studies can be resumed{inside}")
-    if "table" in settings:
-        from ..jobs.search.table_search import search_table
-
-        return search_table(
-            **load_request(path), out=path, progress=tell and (lambda generation: tell(str(generation)))
-        )
-    from ..jobs.search.job import RESULT, search_images
-    from ..jobs.search.request import request_from
-    from ..jobs.search.result import read_found
-
-    if (path / RESULT).exists():
-        return read_found(path)
-    return search_images(request_from(settings["asked"]), out=path, tell=tell, watch=watch, progress=progress)
+def _load(home: str) -> Any:
+    module, _, name = home.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"supernetic.{module}"), name)
+    return found

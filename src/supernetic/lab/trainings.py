@@ -16,11 +16,13 @@ from filelock import FileLock
 
 from .. import __version__, catalog
 from ..errors import InputError, SupernetError
+from ..jobs.job import RESULT
 from ..jobs.train.fit_space import stabilised
 from ..jobs.train.job import train
-from ..jobs.train.prepare import DEFAULT, SAMPLERS, hardware_of, prepare_training
-from ..jobs.train.supernet_run import RESULT, WEIGHTS
+from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, hardware_of, loading_of, prepare_training
+from ..jobs.train.supernet_run import WEIGHTS
 from ..parallel.workers import map_in_workers
+from ..progress import Event
 from ..runs.directory import TIMINGS, read_records
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
@@ -30,7 +32,7 @@ from .measures.measure import Measure, Measured, Report
 from .study_file import Study, Variant
 
 if TYPE_CHECKING:
-    from ..training.loop import Progress
+    pass
 
 LETTERS = 16  # of a key
 TRAINED = 900  # of 1,000: the part of an item's progress that is training
@@ -84,11 +86,13 @@ def _arguments(variant: Variant, data: str) -> dict[str, Any]:
     said = variant.training
     try:
         space = stabilised(catalog.space(said["space"]), said.get("stabiliser", ""))
-        settled = recipe(said.get("recipe") or {k: v for k, v in DEFAULT.items() if k not in ("title", "source")})
+        settled = recipe(
+            said.get("recipe") or {k: v for k, v in DEFAULT_RECIPE.items() if k not in ("title", "source")}
+        )
         chosen = named_sampler(said["sampler"]) if "sampler" in said else settled.sampler
         chosen = chosen or named_sampler(SAMPLERS[space.sharing])
         parse(settled.augment)
-        hardware = hardware_of(said.get("device", "auto"), said.get("precision", "no"), 1)
+        hardware = hardware_of(said.get("device", "auto"), said.get("precision", "no"), 1, 1)
         for name in ("steps", "limit"):
             if said.get(name, 1) < 1:
                 raise InputError(f"{name} must be at least 1, got {said[name]}")
@@ -99,7 +103,7 @@ def _arguments(variant: Variant, data: str) -> dict[str, Any]:
     written = {**settled.settings(), "title": "study", "source": "", "sampler": settings_of(chosen)}
     if "steps" in said:
         written["length"] = f"{said['steps']} steps"
-    return {**plain, "data": source, "recipe": written, "threads": 1, **hardware}
+    return {**plain, "data": source, "recipe": written, **hardware}
 
 
 def require_data(training: Training) -> Any:
@@ -108,10 +112,9 @@ def require_data(training: Training) -> Any:
 
     a = training.arguments
     hardware = {k: a[k] for k in ("threads", "device", "precision")}
-    return prepare_training(
-        a["space"], a["data"], None, recipe(a["recipe"]), None, a.get("stabiliser", ""), a.get("limit"),
-        hardware, a["seed"],
-    )  # fmt: skip
+    loading = loading_of(a["data"], a.get("limit"), a["seed"])
+    stabiliser = a.get("stabiliser", "")
+    return prepare_training(a["space"], loading, hardware=hardware, recipe=recipe(a["recipe"]), stabiliser=stabiliser)
 
 
 def estimate(training: Training) -> float:
@@ -191,13 +194,12 @@ def work(item: tuple[Training, Measure, Space], report: Report) -> Measured | st
 def _train(training: Training, report: Report) -> None:
     from ..training.recipe import recipe
 
-    def watch(steps: Any) -> Iterator[Progress]:
-        for p in steps:
-            report(TRAINED * p.step // p.steps, 1000)
-            yield p
+    def watch(event: Event) -> None:
+        if event.total:
+            report(TRAINED * event.done // event.total, 1000)
 
     arguments = {**training.arguments, "recipe": recipe(training.arguments["recipe"])}
-    train(**arguments, out=training.path, progress=watch)
+    train(**arguments, out=training.path, on_event=watch)
 
 
 @contextmanager

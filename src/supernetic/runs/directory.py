@@ -14,7 +14,7 @@ import json
 import os
 import platform
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import isfinite
@@ -74,10 +74,13 @@ class Run:
             write_atomically(self.path / name, text)
 
 
-def open_run(path: str | Path, settings: Mapping[str, Any], *, patience: float = 0.0) -> Run:
+def open_run(
+    path: str | Path, settings: Mapping[str, Any], *, patience: float = 0.0, uncompared: Sequence[str] = ()
+) -> Run:
     """The run at `path`: a new one, or the one with these very settings, ready to be resumed.
 
-    Another process that holds it is waited for, up to `patience` seconds.
+    Another process that holds it is waited for, up to `patience` seconds. Settings that are `uncompared`, such as
+    `request` or `request.workers`, are kept but do not make it another run.
     """
     path = Path(path)
     wanted = tomllib.loads(tomli_w.dumps(_plain(settings)))  # what will be read back, so that both sides compare alike
@@ -88,7 +91,7 @@ def open_run(path: str | Path, settings: Mapping[str, Any], *, patience: float =
         lock = _lock(path, patience)
         try:
             if (path / SETTINGS).exists():
-                _compare(path, read_settings(path), wanted)
+                _compare(path, read_settings(path), wanted, uncompared)
             else:
                 versions = {"supernetic": __version__, "python": platform.python_version(), "numpy": np.__version__}
                 write_atomically(path / SETTINGS, tomli_w.dumps({**wanted, "versions": versions}))
@@ -156,12 +159,14 @@ def _plain(value: Any) -> Any:
     raise RunError(f"a setting must be text, a number, a list or a table, got {value!r}")
 
 
-def _compare(path: Path, there: dict[str, Any], wanted: dict[str, Any]) -> None:
+def _compare(path: Path, there: dict[str, Any], wanted: dict[str, Any], uncompared: Sequence[str] = ()) -> None:
     version = there.pop("versions", {}).get("supernetic", "unknown")
     if version != __version__:
         raise RunError(f"{path} was made by supernetic {version}, this is {__version__}: choose another directory")
     have, want = dict(_flat(there)), dict(_flat(wanted))
     for key in [*want, *have]:
+        if any(key == u or key.startswith(f"{u}.") for u in uncompared):
+            continue
         if have.get(key) != want.get(key):
             raise RunError(
                 f"{path} belongs to other settings: {key} is {have.get(key, 'not set')!r} there, "

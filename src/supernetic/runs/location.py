@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from itertools import count
@@ -15,13 +15,15 @@ from .directory import SETTINGS, Run, open_run, read_settings, same_settings
 
 
 @contextmanager
-def open_or_resume(out: str | Path | None, name: str, settings: Mapping[str, Any]) -> Iterator[Run]:
+def open_or_resume(
+    out: str | Path | None, name: str, settings: Mapping[str, Any], *, uncompared: Sequence[str] = ()
+) -> Iterator[Run]:
     """The run in the named directory; by default today's, with a number if there is a run of other settings.
 
     An interruption is told how to go on.
     """
     path = Path(out) if out is not None else _free(name, lambda p: same_settings(p, settings))
-    with open_run(path, settings) as run:
+    with open_run(path, settings, uncompared=uncompared) as run:
         try:
             yield run
         except KeyboardInterrupt as interruption:

@@ -18,7 +18,7 @@ def task(high: float) -> SearchProblem:
 
 
 def test_every_model_has_a_random_control_at_its_macs() -> None:
-    found, remarks = candidates(task(1e7), CHOSEN, 0, ())
+    found, remarks = candidates(task(1e7), CHOSEN, 0, {})
     by_name = {c.name: c for c in found}
     assert list(by_name) == ["model-1", "model-2", "random-1", "random-2", "largest", "mobilenetv2"]
     assert not remarks
@@ -31,7 +31,7 @@ def test_every_model_has_a_random_control_at_its_macs() -> None:
 
 
 def test_the_largest_and_the_mobilenet_keep_the_budget() -> None:
-    found, _ = candidates(task(1.5e6), CHOSEN, 0, ())
+    found, _ = candidates(task(1.5e6), CHOSEN, 0, {})
     by_name = {c.name: c for c in found}
     assert by_name["largest"].macs <= 1.5e6
     assert by_name["mobilenetv2"].macs <= 1.5e6
@@ -40,19 +40,19 @@ def test_the_largest_and_the_mobilenet_keep_the_budget() -> None:
 
 
 def test_a_chosen_largest_network_is_no_control() -> None:
-    found, remarks = candidates(task(1e9), [{"arch": (2,) * 8}], 0, ())
+    found, remarks = candidates(task(1e9), [{"arch": (2,) * 8}], 0, {})
     assert "largest" not in {c.name for c in found}
     assert any("was chosen itself" in r for r in remarks)
 
 
 def test_a_budget_too_small_for_a_mobilenet_is_a_remark() -> None:
-    found, remarks = candidates(task(2e5), [CHOSEN[0]], 0, ())
+    found, remarks = candidates(task(2e5), [CHOSEN[0]], 0, {})
     assert "mobilenetv2" not in {c.name for c in found}
     assert any("MobileNetV2" in r for r in remarks)
 
 
 def test_seeds_draw_other_controls() -> None:
-    first, second = (candidates(task(1e7), CHOSEN, seed, ())[0] for seed in (0, 1))
+    first, second = (candidates(task(1e7), CHOSEN, seed, {})[0] for seed in (0, 1))
     assert [c.arch for c in first if c.role == "random"] != [c.arch for c in second if c.role == "random"]
-    again, _ = candidates(task(1e7), CHOSEN, 0, ())
+    again, _ = candidates(task(1e7), CHOSEN, 0, {})
     assert [c.arch for c in again] == [c.arch for c in first]

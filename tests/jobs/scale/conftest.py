@@ -10,6 +10,7 @@ import pytest
 from supernetic.commands.resume import resume
 from supernetic.jobs.scale.job import scale
 from supernetic.jobs.scale.result import Family
+from supernetic.progress import Event
 
 SMALL: dict[str, Any] = {
     "space": "macro:channels=4,resolution=8,head=16",
@@ -33,12 +34,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Family:
     """A finished run, which was interrupted in its search and resumed."""
     path = tmp_path_factory.mktemp("scale") / "run"
 
-    def interrupt(line: str) -> None:
-        if "networks evaluated" in line:
+    def interrupt(event: Event) -> None:
+        if "networks evaluated" in event.text:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        scale(**SMALL, out=path, tell=interrupt)
+        scale(**SMALL, out=path, on_event=interrupt)
     found = resume(path)
     assert isinstance(found, Family)
     return found

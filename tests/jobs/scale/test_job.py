@@ -10,8 +10,9 @@ from supernetic.datasets import load
 from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters.model import load_model
 from supernetic.jobs.scale.job import scale
-from supernetic.jobs.scale.result import Family, Planned
+from supernetic.jobs.scale.result import Family
 from supernetic.networks.pool import evaluate
+from supernetic.progress import Event
 from supernetic.runs.directory import read_settings
 
 COMPARED = ("supernet.safetensors", "metrics.jsonl", "trials.jsonl", "chain.jsonl", "scale.json")
@@ -40,11 +41,12 @@ def test_scalenets_own_space_gives_a_family_too(small: dict[str, Any], tmp_path:
 def test_an_interruption_changes_nothing(finished: Family, small: dict[str, Any], tmp_path: Path) -> None:
     """The finished run was interrupted in its search; this one is not, until the first network trains."""
 
-    def interrupt(name: str, done: int, steps: int) -> None:
-        raise KeyboardInterrupt
+    def interrupt(event: Event) -> None:
+        if event.task == "compare" and event.item:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        scale(**small, out=tmp_path / "run", progress=interrupt)
+        scale(**small, out=tmp_path / "run", on_event=interrupt)
     for name in COMPARED:
         assert (tmp_path / "run" / name).read_bytes() == (Path(finished.run) / name).read_bytes()
 
@@ -61,11 +63,11 @@ def test_a_finished_run_is_read(finished: Family, small: dict[str, Any]) -> None
 
 def test_a_dry_run_writes_nothing(small: dict[str, Any], tmp_path: Path) -> None:
     said: list[str] = []
-    planned = scale(**small, out=tmp_path / "run", dry_run=True, tell=said.append)
-    assert isinstance(planned, Planned)
+    planned = scale(**small, out=tmp_path / "run", dry_run=True, on_event=lambda e: said.append(str(e)))
+    assert planned.planned is not None
     assert not (tmp_path / "run").exists()
-    assert planned.plan["networks"] == 5
-    assert len(planned.budgets) == 2
+    assert planned.planned.plan["networks"] == 5
+    assert len(planned.planned.budgets) == 2
     assert any("nearest multiple of" in line for line in said)
 
 

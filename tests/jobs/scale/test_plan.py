@@ -6,7 +6,7 @@ import tomli_w
 
 from supernetic.errors import InputError
 from supernetic.jobs.scale.plan import LEAST, PAPER, ScalePlan, evaluations, make_plan, search_of
-from supernetic.jobs.time_plan import Speed
+from supernetic.jobs.speed import Speed
 
 SPEED = Speed(supernet_step=0.4, evaluation=0.3, network_step=0.1, largest_step=0.4, start=3.0, measuring=10.0)
 COSTS = [1e6, 2e6, 4e6, 8e6, 1e6, 2e6, 4e6, 8e6, 2e6, 4e6, 8e6]

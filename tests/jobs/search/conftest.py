@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from supernetic.jobs.search.dispatch import search
-from supernetic.jobs.search.result import Found
+from supernetic.jobs.search.job import search
+from supernetic.jobs.search.result import SearchResult
 
 SMALL: dict[str, Any] = {
     "space": "macro:channels=4,resolution=8,head=16",
@@ -25,15 +25,15 @@ SMALL: dict[str, Any] = {
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> SearchResult:
     """A finished run."""
     found = search(**SMALL, out=tmp_path_factory.mktemp("search") / "run")
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResult)
     return found
 
 
 @pytest.fixture
-def run(finished: Found) -> Path:
+def run(finished: SearchResult) -> Path:
     """Its directory."""
     return Path(finished.run)
 

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from supernetic.errors import InputError, UnknownNameError
+from supernetic.jobs.request import require_at_least
 from supernetic.jobs.search.goals import (
-    Asked,
     Generation,
+    Goals,
     HypervolumeReference,
-    adjusted,
-    at_least,
-    engine_record,
     reporter,
+    resolve_goals,
     result_of,
-    settle,
+    searcher_record,
+    with_sizes,
 )
 from supernetic.objective import Constraint, Objective
 from supernetic.runs.directory import open_run
@@ -28,16 +28,16 @@ NAMES = ["cost/macs", "cost/params", "valid/accuracy"]
 GOALS = (Objective("valid/accuracy", True), Objective("cost/macs", False))
 
 
-def asked(**given: Any) -> Asked:
+def asked(**given: Any) -> Goals:
     settings: dict[str, Any] = {"objectives": (), "where": (), "searcher": "nsga2", "preset": None, **given}
-    return settle(NAMES, **settings, score=lambda: Objective("valid/accuracy", True))
+    return resolve_goals(NAMES, **settings, score=lambda: Objective("valid/accuracy", True))
 
 
 # --- what is asked for ------------------------------------------------------------------------------------------------
 
 
 def test_by_default_the_score_and_macs() -> None:
-    assert asked() == Asked(GOALS, (), NSGA2())
+    assert asked() == Goals(GOALS, (), NSGA2())
 
 
 def test_short_names_and_objects_are_the_same() -> None:
@@ -72,23 +72,23 @@ def test_what_cannot_be_asked_for_is_named(given: dict[str, Any], words: str) ->
 
 
 def test_numbers_that_are_too_small_are_refused() -> None:
-    at_least("keep", None, 1)
-    at_least("keep", 1, 1)
+    require_at_least("keep", None, 1)
+    require_at_least("keep", 1, 1)
     for value in (0, float("nan")):
         with pytest.raises(InputError, match="keep must be at least 1"):
-            at_least("keep", value, 1)
+            require_at_least("keep", value, 1)
 
 
 def test_a_searcher_takes_the_settings_that_it_has() -> None:
-    engine = adjusted(NSGA2(), 10, None, (1.0, 0.0), 2)
+    engine = with_sizes(NSGA2(), 10, None, (1.0, 0.0), 2)
     assert engine == NSGA2(population=10, weights=(1.0, 0.0))
-    assert engine_record(engine)["name"] == "NSGA2"
-    assert engine_record(engine)["population"] == 10
+    assert searcher_record(engine)["name"] == "NSGA2"
+    assert searcher_record(engine)["population"] == 10
     with pytest.raises(InputError, match="RandomSearch has no population, got 10"):
-        adjusted(RandomSearch(), 10, None, (), 2)
+        with_sizes(RandomSearch(), 10, None, (), 2)
     for weights in [(1.0,), (0.0, 0.0), (-1.0, 1.0)]:
         with pytest.raises(InputError, match="weights must be 2 numbers"):
-            adjusted(NSGA2(), None, None, weights, 2)
+            with_sizes(NSGA2(), None, None, weights, 2)
 
 
 def test_names_are_checked() -> None:

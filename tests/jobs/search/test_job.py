@@ -14,17 +14,17 @@ import pytest
 
 from supernetic.commands.resume import resume
 from supernetic.errors import BudgetError, DataError, InputError, RunError
-from supernetic.jobs.search.dispatch import search
-from supernetic.jobs.search.job import Planned
-from supernetic.jobs.search.result import Found
+from supernetic.jobs.search.job import search
+from supernetic.jobs.search.result import SearchResult
 from supernetic.runs.directory import open_run, read_settings
 
 COMPARED = ["supernet.safetensors", "trials.jsonl", "metrics.jsonl"]
-COMMAND = "from supernetic.jobs.search.dispatch import search; search(**{settings!r}, out={out!r})"
+COMMAND = "from supernetic.jobs.search.job import search; search(**{settings!r}, out={out!r})"
 MOMENTS: dict[str, Callable[[Path], bool]] = {
     "train": lambda run: (run / "metrics.jsonl").exists(),
     "search": lambda run: (run / "trials.jsonl").exists(),
     "compare": lambda run: any((run / "networks").glob("*/metrics.jsonl")),
+    "test": lambda run: (run / "trained.json").exists(),
     "export": lambda run: (run / "trust.json").exists(),
 }
 
@@ -46,7 +46,7 @@ def killed(small: dict[str, Any], run: Path, moment: Callable[[Path], bool]) -> 
 
 
 @pytest.mark.slow
-def test_killed_in_every_step_it_ends_the_same(small: dict[str, Any], tmp_path: Path, finished: Found) -> None:
+def test_killed_in_every_step_it_ends_the_same(small: dict[str, Any], tmp_path: Path, finished: SearchResult) -> None:
     run = tmp_path / "run"
     for moment in MOMENTS.values():
         killed(small, run, moment)
@@ -55,14 +55,14 @@ def test_killed_in_every_step_it_ends_the_same(small: dict[str, Any], tmp_path: 
     assert contents(run) == contents(Path(finished.run))
 
 
-def test_a_finished_search_answers_again(small: dict[str, Any], finished: Found) -> None:
+def test_a_finished_search_answers_again(small: dict[str, Any], finished: SearchResult) -> None:
     before = {p: p.stat().st_mtime_ns for p in Path(finished.run).rglob("*.safetensors")}
     assert search(**small, out=finished.run) == finished
     assert before == {p: p.stat().st_mtime_ns for p in Path(finished.run).rglob("*.safetensors")}
 
 
 def test_other_settings_and_a_second_process_are_refused(
-    small: dict[str, Any], finished: Found, tmp_path: Path
+    small: dict[str, Any], finished: SearchResult, tmp_path: Path
 ) -> None:
     with pytest.raises(RunError, match="belongs to other settings"):
         search(**{**small, "keep": 2}, out=finished.run)
@@ -75,9 +75,9 @@ def test_other_settings_and_a_second_process_are_refused(
 
 def test_a_dry_run_writes_nothing(small: dict[str, Any], tmp_path: Path) -> None:
     told: list[str] = []
-    plan = search(**small, out=tmp_path / "run", dry_run=True, tell=told.append)
-    assert isinstance(plan, Planned)
-    assert plan.plan["supernet_steps"] == 12
+    plan = search(**small, out=tmp_path / "run", dry_run=True, on_event=lambda e: told.append(str(e)))
+    assert plan.planned is not None
+    assert plan.planned.plan["supernet_steps"] == 12
     assert "dry run" in str(plan)
     assert any("networks keep" in line for line in told)
     assert not (tmp_path / "run").exists()

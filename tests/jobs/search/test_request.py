@@ -6,32 +6,32 @@ from typing import Any
 import pytest
 
 from supernetic.errors import InputError
-from supernetic.jobs.search.request import Request, request_from
+from supernetic.jobs.search.request import SearchRequest
 from supernetic.objective import Constraint, Objective
 from supernetic.searchers.random import RandomSearch
 
 
 def test_a_record_says_what_was_asked_and_nothing_else() -> None:
-    request = Request(where=["macs<=20M"], minutes=3.0)
+    request = SearchRequest(where=["macs<=20M"], minutes=3.0)
     assert request.record() == {"data": "embedded", "where": ["macs<=20M"], "minutes": 3.0}
-    assert request_from(request.record()) == request
+    assert SearchRequest.from_record(request.record()) == request
 
 
 def test_files_are_recorded_by_their_full_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "photos").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert Request("./photos").record()["data"] == str(tmp_path / "photos")
+    assert SearchRequest("./photos").record()["data"] == str(tmp_path / "photos")
 
 
 def test_objects_are_recorded_as_text_where_text_can_say_them() -> None:
-    request = Request(objectives=[Objective("cost/macs", False)], where=[Constraint("cost/macs", high=10.0)])
+    request = SearchRequest(objectives=[Objective("cost/macs", False)], where=[Constraint("cost/macs", high=10.0)])
     assert request.record()["objectives"] == ["min cost/macs"]
 
 
 def test_other_objects_cannot_be_resumed_by_their_record() -> None:
-    record = Request(searcher=RandomSearch()).record()
+    record = SearchRequest(searcher=RandomSearch()).record()
     with pytest.raises(InputError, match="searcher was given as an object"):
-        request_from(record)
+        SearchRequest.from_record(record)
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_other_objects_cannot_be_resumed_by_their_record() -> None:
 )
 def test_bad_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        Request(**settings)
+        SearchRequest(**settings)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 from supernetic.datasets import load
 from supernetic.evaluators.subset_training import SUBSET_TRAINING, SubsetTrainingEvaluator
 from supernetic.jobs.search import score as scoring
-from supernetic.jobs.search.dispatch import search
-from supernetic.jobs.search.job import Planned
+from supernetic.jobs.search.job import search
 from supernetic.jobs.select.trainings import RECIPE, recipe_for
 from supernetic.ranking.ensemble import RANK, RankEnsemble, quality
 from supernetic.runs.directory import read_records
@@ -25,13 +23,13 @@ def test_few_images_score_many_networks() -> None:
     assert small is dataset  # 800 are few enough
     many = load(valid=3000)
     cut = scoring.scoring_images(many, 0)
-    assert len(cut.splits["valid"]) == scoring.IMAGES
+    assert len(cut.splits["valid"]) == scoring.MAX_SCORING_IMAGES
     assert np.isin(cut.splits["valid"], many.splits["valid"]).all()
     assert np.array_equal(cut.splits["test"], many.splits["test"])
 
 
 def test_the_score_is_the_vote_of_what_was_recorded(run: Path) -> None:
-    ballot = RankEnsemble.from_json(json.loads((run / scoring.BALLOT).read_text()))
+    ballot = RankEnsemble.from_json(json.loads((run / scoring.ENSEMBLE).read_text()))
     assert tuple(ballot.answers) == scoring.PROXIES
     trials = [t["metrics"] for t in read_records(run / "trials.jsonl") if t["status"] == "ok"]
     assert trials
@@ -45,8 +43,8 @@ def test_the_score_is_the_vote_of_what_was_recorded(run: Path) -> None:
 
 def objectives(small: dict[str, Any], **changed: Any) -> tuple[str, ...]:
     planned = search(**{**small, **changed}, dry_run=True)
-    assert isinstance(planned, Planned)
-    return planned.objectives
+    assert planned.planned is not None
+    return planned.planned.objectives
 
 
 def test_the_default_follows_from_the_sharing(small: dict[str, Any]) -> None:
@@ -68,10 +66,10 @@ def test_trainings_on_a_subset_can_be_asked_for(small: dict[str, Any]) -> None:
 
 def test_a_training_on_a_subset_is_a_score_beside_the_supernets() -> None:
     space, data = Macro(channels=2, resolution=8, classes=10, in_channels=1, head=8), load(limit=100, resolution=8)
-    job: Any = SimpleNamespace(space=space, dataset=data, seed=2)
+    score = scoring.Scoring(space, data, (SUBSET_TRAINING,), 2, {})
     size = len(data.splits["train"]) + len(data.splits["calibrate"])
     alone = SubsetTrainingEvaluator(space, data, recipe_for(RECIPE, size), size, seed=2)
-    found = scoring._ladder(job)([(0,) * 8])
+    found = score._subset_training()([(0,) * 8])
     assert found == [{scoring.SUBSET_TRAINING: alone([(0,) * 8])[0]["valid/calibrated_cross_entropy"]}]
     assert (scoring.SUBSET_TRAINING, quality(SUBSET_TRAINING, found[0])) == (
         SUBSET_TRAINING,

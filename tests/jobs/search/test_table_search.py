@@ -14,7 +14,7 @@ from supernetic.benchmarks.nasbench201 import load
 from supernetic.catalog import SEARCHERS
 from supernetic.costs import costs_of
 from supernetic.errors import BudgetError, InputError, RunError, UnknownNameError
-from supernetic.jobs.search.goals import Generation, SearchResult, skip_ratio
+from supernetic.jobs.search.goals import TableSearchResult, skip_ratio
 from supernetic.jobs.search.table_search import search_table as search
 from supernetic.objective import Objective
 from supernetic.runs.directory import TRIALS
@@ -63,14 +63,14 @@ def test_the_reference_is_the_worst_that_the_constraints_allow(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", SEARCHERS)
 def test_every_searcher_by_name_finds_a_front_and_repeats_itself(tmp_path: Path, name: str) -> None:
-    lines: list[Generation] = []
-    first = search(**QUICK, searcher=name, out=tmp_path / "a", progress=lines.append)
+    lines: list[str] = []
+    first = search(**QUICK, searcher=name, out=tmp_path / "a", on_event=lambda e: lines.append(e.text))
     search(**QUICK, searcher=name, out=tmp_path / "b")
     assert first.evaluations == 150
     assert first.front
     assert (tmp_path / "a" / TRIALS).read_bytes() == (tmp_path / "b" / TRIALS).read_bytes()
-    assert all("hypervolume" in str(line) and "\n" not in str(line) for line in lines)
-    volumes = [line.hypervolume for line in lines]
+    assert all("hypervolume" in line and "\n" not in line for line in lines)
+    volumes = [float(line.split("hypervolume ")[1].split(",")[0]) for line in lines]
     assert volumes == sorted(volumes)
 
 
@@ -81,11 +81,12 @@ def test_seeds_differ(tmp_path: Path) -> None:
 
 
 def test_progress_says_one_line_per_generation(tmp_path: Path) -> None:
-    lines: list[Generation] = []
-    result = search("nasbench201", population=20, generations=6, out=tmp_path, progress=lines.append)
+    lines: list[str] = []
+    result = search("nasbench201", population=20, generations=6, out=tmp_path, on_event=lambda e: lines.append(e.text))
     assert len(lines) == pytest.approx(8, abs=1)  # six and the two first populations
-    assert lines[-1].best == pytest.approx(max(e["metrics"]["table/c10_valid_200"] for e in result.front))
-    assert all(0 < line.skips < 1 for line in lines)
+    best = max(e["metrics"]["table/c10_valid_200"] for e in result.front)
+    assert f"best {best:.6g}," in lines[-1]
+    assert all(0 < int(line.split("skips ")[1].rstrip("%")) < 100 for line in lines)
 
 
 def test_the_skip_ratio_counts_layers_that_do_nothing() -> None:
@@ -249,5 +250,5 @@ def test_objects_are_as_good_as_text(tmp_path: Path) -> None:
     goals = [Objective("table/c10_valid_200", True), Objective("cost/macs", False)]
     a = search(**QUICK, objectives=goals, out=tmp_path)
     b = search(**QUICK, objectives=["max c10_valid_200", "min macs"], out=tmp_path)
-    assert isinstance(a, SearchResult)
+    assert isinstance(a, TableSearchResult)
     assert a == b

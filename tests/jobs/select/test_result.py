@@ -36,6 +36,8 @@ def test_a_model_that_fails_is_left_out_and_named(asked: dict[str, Any], finishe
         result = json.loads((path / "result.json").read_text())
         if f"{result.get('temperature'):.6g}" == wanted.split(",")[at]:
             (path / "result.json").write_text('{"reason": "it was struck by lightning"}')
+    for done in ("trainings.csv", "select.json", "result.json"):
+        (tmp_path / "run" / done).unlink()
     result = select(**asked, workers=1, out=tmp_path / "run")
     assert "logistic" in record["models"]
     assert "logistic" not in result.models

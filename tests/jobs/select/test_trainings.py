@@ -35,7 +35,7 @@ def test_scores_are_those_of_the_trained_network(tmp_path: Path) -> None:
     steps: list[tuple[int, int, int]] = []
     (found,) = train_subsets([one], tmp_path, 1, lambda *at: steps.append(at))
     data = take_subset(dataset_of(LOADING), 100, 1)
-    network = one.member.build(1)
+    network = one.model.build(1)
     for _ in training(network, 8, data, one.recipe, 1):
         pass
     z, labels = logits_of(network.eval(), 8, data, "test"), data.labels[data.splits["test"]]
@@ -61,7 +61,7 @@ def test_everything_that_matters_is_in_the_key() -> None:
 
 
 def test_a_rung_can_be_sent_to_a_worker() -> None:
-    for one in (asked(), asked(member=parse_model("s3ta", 10, 1, 8))):
+    for one in (asked(), asked(model=parse_model("s3ta", 10, 1, 8))):
         assert pickle.loads(pickle.dumps((work, one))) == (work, one)
 
 

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ import pytest
 from supernetic import catalog
 from supernetic.errors import InputError, RunError, SupernetError, UnknownNameError
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.train.job import train
-from supernetic.jobs.train.prepare import TrainResult
+from supernetic.jobs.train.job import TrainResult, train
 from supernetic.jobs.train.supernet_run import load_supernet
+from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_records, read_settings
 from supernetic.space import Space
-from supernetic.training.loop import Progress
 
 TINY = "macro:channels=4,resolution=8,head=16"
 EVERY = {
@@ -48,15 +46,13 @@ KILLED = """
 import os, signal, sys
 import torch
 torch.set_num_threads(1)
-from supernetic.jobs.train.job import train
+from supernetic.jobs.train.job import TrainResult, train
 
-def watch(steps):
-    for p in steps:
-        yield p
-        if p.step == int(sys.argv[1]):
-            os.kill(os.getpid(), signal.SIGKILL)
+def watch(event):
+    if event.total and event.done == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
 
-train({space!r}, recipe={recipe!r}, out={out!r}, limit=300, progress=watch, processes={processes})
+train({space!r}, recipe={recipe!r}, out={out!r}, limit=300, on_event=watch, processes={processes})
 """
 
 
@@ -156,31 +152,24 @@ def test_snapshots_lie_inside_the_training(text: str) -> None:
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     steps = []
 
-    def watch(training: Iterable[Progress]) -> Iterator[Progress]:
-        for p in training:
-            steps.append(p.step)
-            yield p
+    def watch(event: Event) -> None:
+        if event.total:
+            steps.append(event.done)
 
-    first = small(out=tmp_path / "run", progress=watch)
-    assert small(out=tmp_path / "run", progress=watch) == first
+    first = small(out=tmp_path / "run", on_event=watch)
+    assert small(out=tmp_path / "run", on_event=watch) == first
     assert steps == [1, 2]
     assert json.loads((tmp_path / "run/result.json").read_text()) == first.to_json()
 
 
 def test_tensorboard_shows_the_same_losses_and_changes_nothing_else(tmp_path: Path) -> None:
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    seen = []
-
-    def watch(training: Iterable[Progress]) -> Iterator[Progress]:
-        for p in training:
-            seen.append(p.loss)
-            yield p
-
-    small(out=tmp_path / "with", tensorboard=True, progress=watch)
+    small(out=tmp_path / "with", tensorboard=True)
     small(out=tmp_path / "without")
     scalars = events.EventAccumulator(str(tmp_path / "with/tensorboard")).Reload().Scalars("loss")
-    assert [s.value for s in scalars] == pytest.approx(seen)
-    for name in ("run.toml", "supernet.safetensors", "metrics.jsonl"):
+    recorded = [r["loss"] for r in read_records(tmp_path / "without/metrics.jsonl")]
+    assert [s.value for s in scalars] == pytest.approx(recorded)
+    for name in ("supernet.safetensors", "metrics.jsonl"):
         assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes(), name
     assert not (tmp_path / "without/tensorboard").exists()
 

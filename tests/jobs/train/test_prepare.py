@@ -10,8 +10,7 @@ import torch
 
 from supernetic.costs import costs_of
 from supernetic.errors import InputError, RunError, UnknownNameError
-from supernetic.jobs.train.job import train
-from supernetic.jobs.train.prepare import TrainResult
+from supernetic.jobs.train.job import TrainResult, train
 from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.runs.directory import read_settings
 from supernetic.space import Space
@@ -53,7 +52,7 @@ def test_a_recipe_brings_its_sampler_unless_one_is_given(tmp_path: Path) -> None
 
 def test_images_are_turned_into_what_the_space_wants(tmp_path: Path) -> None:
     result = small("macro:channels=4,resolution=12,head=16,in_channels=3", out=tmp_path / "run")
-    assert result.notes == ("images are turned to 12x12, colour",)
+    assert result.notes == ("images are converted to 12x12, colour",)
     _, dataset = load_supernet(tmp_path / "run")
     assert (dataset.resolution, dataset.channels) == (12, 3)
     with pytest.raises(InputError, match="has 5 classes, embedded has 10"):

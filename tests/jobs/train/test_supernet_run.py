@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from supernetic.errors import RunError
-from supernetic.jobs.train.job import train
-from supernetic.jobs.train.prepare import TrainResult
+from supernetic.jobs.train.job import TrainResult, train
 from supernetic.jobs.train.supernet_run import first_supernet, load_supernet
 from supernetic.runs.directory import read_settings
 from supernetic.space import Space

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ...networks.baselines import Baseline
 
 CHOSEN, RANDOM, LARGEST, MOBILENET, BASELINE = "chosen", "random", "largest", "mobilenet", "baseline"
-DRAWS = 20  # for a random control that is no chosen network
-CONTROL = 11  # stream of random numbers
+MAX_DRAWS = 20  # for a random control that is not a chosen network
+CONTROL_STREAM = 11  # of random numbers
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Candidate:
 
 
 def candidates(
-    task: SearchProblem, chosen: Sequence[Mapping[str, Any]], seed: int, baselines: Sequence[Baseline]
+    task: SearchProblem, chosen: Sequence[Mapping[str, Any]], seed: int, baselines: Mapping[str, Baseline]
 ) -> tuple[list[Candidate], list[str]]:
-    """The chosen by rising cost, then controls; and remarks on controls that there are not.
+    """The chosen networks by rising cost, then their controls; and remarks on controls that are missing.
 
     Controls are: for each chosen network a random one of as many MACs; the largest that keeps the limits; the widest
-    MobileNetV2 within the limit on MACs (or those of the dearest chosen network); and the user's own.
+    MobileNetV2 within the limit on MACs (or those of the most expensive chosen network); and the user's own.
     """
     space = task.space
     models = [_of(space, f"model-{i}", CHOSEN, tuple(r["arch"])) for i, r in enumerate(chosen, 1)]
@@ -60,10 +60,9 @@ def candidates(
         remarks.append(f"no random controls: {error}")
     controls += _largest(task, models, most_expensive, remarks)
     controls += _mobilenet(models[0], budget, most_expensive, remarks)
-    for i, made in enumerate(baselines, 1):
-        macs, params = made.costs()
-        name = BASELINE if len(baselines) == 1 else f"{BASELINE}-{i}"
-        controls.append(Candidate(name, BASELINE, made.source, made, macs, params, against=most_expensive.name))
+    for name, baseline in baselines.items():
+        macs, params = baseline.costs()
+        controls.append(Candidate(name, BASELINE, baseline.source, baseline, macs, params, against=most_expensive.name))
     return [*models, *controls], remarks
 
 
@@ -80,8 +79,8 @@ def _randoms(task: SearchProblem, models: Sequence[Candidate], seed: int) -> Ite
     space = task.space
     taken = {space.canonical(m.arch) for m in models if m.arch is not None}
     for i, model in enumerate(models, 1):
-        for draw in range(DRAWS):
-            rng = np.random.default_rng([seed, CONTROL, i, draw])
+        for draw in range(MAX_DRAWS):
+            rng = np.random.default_rng([seed, CONTROL_STREAM, i, draw])
             arch = random_at(space, model.macs, rng, where=task.cheap, layer_cost=task.layer_cost)
             if space.canonical(arch) not in taken:
                 taken.add(space.canonical(arch))

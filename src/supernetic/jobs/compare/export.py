@@ -1,51 +1,65 @@
-"""The networks that a search chose, as model directories."""
+"""The step `export`: the chosen networks as model directories, and which of them there are in `exported.json`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError, RunError
-from ...runs.directory import SETTINGS, read_settings
+from ...errors import InputError, RunError, SupernetError
+from ...progress import Event, OnEvent
+from ...runs.directory import SETTINGS, Run, read_settings
+from .candidates import CHOSEN
+from .comparison import EXPORT, EXPORTED, MODELS, NETWORKS, TRAININGS
+from .train import load_inherited
 
 if TYPE_CHECKING:
     from ...exporters.card import Card
     from ...nn.network import Network
 
-
-MODELS, NETWORKS, WEIGHTS = "models", "networks", "weights.safetensors"
-
-
-CHOSEN = "chosen"  # the role of networks that are exported unless others are named
+WEIGHTS = "weights.safetensors"  # of a trained network
 
 
-def export_network(
-    run: str | Path,
-    record: Mapping[str, Any],
-    *,
-    network: Network | None = None,
-    out: str | Path | None = None,
-) -> Path:
-    """One network of a run, by its record in `networks.json`, as `RUN/models/NAME`; done already, it costs little.
+def export_models(run: Run, send: OnEvent) -> None:
+    """Put every chosen network into `models/`, whole and verified; an error if none has weights."""
+    from ...exporters.onnx import NEEDED, have_onnx
 
-    The network is read from `networks/KEY` or derived from the supernet, as the record says, unless it is given.
-    Without onnxruntime there is no ONNX file.
+    if not have_onnx():
+        send(Event(EXPORT, f"the models have no ONNX file: {NEEDED}"))
+    chosen = [r for r in read_networks(run.path) if r["role"] == CHOSEN]
+    exported: list[str] = []
+    for i, record in enumerate(chosen, 1):
+        if reason := missing_weights(run.path, record):
+            send(Event(EXPORT, f"{record['name']} is not exported: {reason}"))
+        else:
+            exported.append(export_network(run.path, record).name)
+        send(Event(EXPORT, record["name"], done=i, total=len(chosen)))
+    if not exported:
+        raise SupernetError(f"{run.path}: no chosen network could be trained; see networks/*/result.json")
+    run.write(EXPORTED, json.dumps({"models": exported}) + "\n")
+
+
+def export_network(run: Path, record: Mapping[str, Any], *, out: str | Path | None = None) -> Path:
+    """One network of a run as a model directory; done already, it costs little.
+
+    Args:
+        run: The run directory.
+        record: The network's record in `networks.json`, which says which weights are exported.
+        out: Where `NAME` goes; `RUN/models` by default.
     """
     from ...exporters.model import save_model
     from ...exporters.onnx import have_onnx
 
-    path = Path(run)
-    made = network or read_network(path, record)
-    target = Path(out or path / MODELS) / str(record["name"])
-    save_model(target, made, card_of(path, record, made), onnx=have_onnx())
+    network = read_network(run, record)
+    target = Path(out or run / MODELS) / str(record["name"])
+    save_model(target, network, card_of(run, record, network), onnx=have_onnx())
     return target
 
 
 def read_networks(run: Path) -> list[dict[str, Any]]:
     """The records of `networks.json`."""
-    file = run / f"{NETWORKS}.json"
+    file = run / NETWORKS
     try:
         records: list[dict[str, Any]] = json.loads(file.read_text())
         if not all({"name", "role", "key"} <= r.keys() for r in records):
@@ -58,20 +72,19 @@ def read_networks(run: Path) -> list[dict[str, Any]]:
 
 
 def read_network(run: Path, record: Mapping[str, Any]) -> Network:
-    """The network of a record, with the weights that are to be handed over."""
+    """The network of a record, with the weights that are exported."""
     from ...blueprint import Blueprint
     from ...nn.network import Network
     from ...training.checkpoint import read
 
     name = record["name"]
-    if _is_inherited(record):
-        return _derived(run, [record])[name]
-    path = run / NETWORKS / str(record["key"])
+    if is_inherited(record):
+        return load_inherited(run, name)
+    path = run / TRAININGS / str(record["key"])
     settings = read_settings(path) if record["key"] else {}
     if record["key"] and "blueprint" not in settings:
         raise InputError(f"{name} is not a network of ours: only those with a blueprint can be exported")
-    reason = _reason(run, record)
-    if reason:
+    if reason := missing_weights(run, record):
         raise RunError(f"{name} cannot be exported: {reason}")
     network = Network(Blueprint.from_json(settings["blueprint"]))
     try:
@@ -87,10 +100,10 @@ def card_of(run: Path, record: Mapping[str, Any], network: Network) -> Card:
     from ...exporters.card import Card
 
     settings = read_settings(run)
-    inherited = _is_inherited(record)
+    inherited = is_inherited(record)
     data, space, blueprint, costs = settings["data"], settings["space"], network.blueprint, cost(network.blueprint)
     recipe = settings.get("recipe" if inherited else "retrain_recipe", {})
-    trained = settings if inherited else read_settings(run / NETWORKS / record["key"])
+    trained = settings if inherited else read_settings(run / TRAININGS / record["key"])
     count = data["images"]["train"]
     return Card(
         name=record["name"],
@@ -113,49 +126,33 @@ def card_of(run: Path, record: Mapping[str, Any], network: Network) -> Card:
     )
 
 
-def _is_inherited(record: Mapping[str, Any]) -> bool:
-    """Whether the weights to be handed over are the supernet's."""
+def is_inherited(record: Mapping[str, Any]) -> bool:
+    """Whether the supernet's weights are exported."""
     return record.get("weights") == "inherited"
 
 
+def missing_weights(run: Path, record: Mapping[str, Any]) -> str:
+    """Why a network has no weights; empty if it has."""
+    if is_inherited(record):
+        return ""
+    if record["key"] and (run / TRAININGS / str(record["key"]) / WEIGHTS).is_file():
+        return ""
+    return str(record.get("failed") or "it has not been trained to the end")
+
+
 def _metrics(record: Mapping[str, Any]) -> dict[str, float]:
-    """What was measured with the very weights that are handed over."""
-    if _is_inherited(record):  # `test` is of the network that was trained for comparison, if there is one
+    """What was measured with the very weights that are exported."""
+    if is_inherited(record):  # `test` is of the network that was trained for comparison, if there is one
         kinds = ("score", "inherited" if record.get("trained") else "test", "latency")
     else:
         kinds = ("trained", "test", "latency")
-    found = {k: v for kind in kinds for k, v in (record.get(kind) or {}).items()}
-    return {k: v for k, v in found.items() if v is not None and k.startswith(("valid/", "test/", "latency/"))}
+    measured = {k: v for kind in kinds for k, v in (record.get(kind) or {}).items()}
+    return {k: v for k, v in measured.items() if v is not None and k.startswith(("valid/", "test/", "latency/"))}
 
 
 def _notes(record: Mapping[str, Any], trained: Mapping[str, Any]) -> tuple[str, ...]:
-    if _is_inherited(record):
+    if is_inherited(record):
         return ("Its weights are those of the supernet; it was not trained on its own.",)
     if trained.get("start", "scratch") != "scratch":
         return ("Its training began with the weights of the supernet.",)
     return ()
-
-
-def _derived(run: Path, records: Sequence[Mapping[str, Any]]) -> dict[str, Network]:
-    """By name: networks with the supernet's weights, as they were measured."""
-    if not records:
-        return {}
-    import torch
-
-    from ...derivation.derive import derive
-    from ..train.supernet_run import load_supernet
-
-    settings = read_settings(run)
-    torch.set_num_threads(settings["threads"])
-    supernet, dataset = load_supernet(run)
-    return {r["name"]: derive(supernet, tuple(r["arch"]), dataset, seed=settings["seed"])[0] for r in records}
-
-
-def _reason(run: Path, record: Mapping[str, Any]) -> str:
-    """Why a network has no weights; nothing if it has."""
-    if _is_inherited(record):
-        return ""
-    path = run / NETWORKS / str(record["key"])
-    if (path / WEIGHTS).is_file():
-        return ""
-    return str(record.get("failed") or "it has not been trained to the end")

@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
-from math import inf
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...costs import costs_of
-from ...errors import InputError, RunError, UnknownNameError
-from ...objective import Objective, parse_quantity
+from ...evaluators import Evaluator
+from ...objective import parse_quantity
 from ...parallel.workers import usual_workers
+from ...progress import Event, OnEvent
 from ...reports.scale import write_scale
-from ...runs.directory import SETTINGS, TIMINGS, Run, read_settings
-from ...runs.location import open_or_resume, resolve_directory
-from ...runs.request import save_request, to_record
+from ...runs.directory import Run
 from ...samplers.hierarchical import Hierarchical
-from ...scaling.budgets import MOST_STAGES, Budgets
-from ...scaling.generalise import DEFAULT, FAMILIES
+from ...scaling.budgets import Budgets
+from ...scaling.generalise import DEFAULT
 from ...searchers.mcea import MCEA
 from ...space import Arch
-from ..search import steps as shared
+from ...spaces.scaled import Scaled
+from ..compare.comparison import Comparison
+from ..job import Job, Step, run_job
 from ..search.choose_space import AUTO, check_images
-from ..search.goals import at_least
+from ..search.job import comparison_steps, network_recipe
 from ..search.score import SCORE
-from ..time_plan import RETRAIN, measure, paced
-from ..train.prepare import TrainJob, Watch, hardware_of, prepare_training
-from . import steps
-from .members import BEST
+from ..speed import measure
+from ..time_plan import rescale_recipe
+from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
+from ..train.supernet_run import WEIGHTS, trained_supernet
 from .plan import ScalePlan, make_plan
-from .result import Family, Planned, read_family
+from .request import ORDER_NETWORKS, ScaleRequest
+from .result import Family, PlannedFamily, read_family
 from .space import scaled_space
+from .step import OBJECTIVE, SCALE, SEARCH, FamilySearch, scorer
 
-RESULT = "result.json"
-MEASURED = 12  # networks that are drawn to see how fast everything is
-ORDER = 60  # networks whose accuracy is compared with their MACs
-PRIORS = ("uniform", "size")
-LEAST = {
-    "stages": 1, "extrapolate": 0, "steps": 1, "network_steps": 1, "bases": 1, "rounds": 1, "population": 2,
-    "generations": 1, "limit": 1, "threads": 1, "workers": 1, "seed": 0, "order": 0,
-}  # fmt: skip
+if TYPE_CHECKING:
+    from ...supernets.supernet import Supernet
+    from ...training.recipe import Recipe
+    from ...training.schedule import Plan as Schedule
+
+MEASURED_ARCHS = 12  # that are drawn to see how fast everything is
 
 
 def scale(
@@ -66,7 +63,7 @@ def scale(
     population: int | None = None,
     generations: int | None = None,
     network_steps: int | None = None,
-    order: int = ORDER,
+    order: int = ORDER_NETWORKS,
     recipe: str | Path | None = None,
     retrain_recipe: str | Path | None = None,
     limit: int | None = None,
@@ -76,179 +73,224 @@ def scale(
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
-    tell: Callable[[str], None] | None = None,
-    watch: Watch | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Family | Planned:
+    on_event: OnEvent | None = None,
+) -> Family:
     """Search a base model jointly with the strategies that scale it; train, test and export the family.
 
-    Stage j has 2^j times the MACs of the base, whose budget is a round number near the mean of random base models
-    unless `base_budget` says another. `extrapolate` members follow beyond the searched `stages`, by `curve` (a family
-    of `scaling.generalise`, or `best`: the least error at a stage left out). `prior` is that of the stages in training;
-    `ratio` weighs a stage against the next larger one in the family's score. `bases`, `rounds`, `population` and
-    `generations` are the search's, `order` says on how many networks it is seen whether accuracy follows MACs; the
-    rest is as in `search`. A run that exists with the same settings is resumed, or read if it is finished.
+    A run that exists with the same settings is resumed, or read if it is finished.
+
+    Args:
+        data: Images: a name, a folder, an `.npz` or an archive.
+        space: The space of base models, or `auto`: what suits the images.
+        stages: Searched stages beyond the base; stage j has 2^j times the base's MACs.
+        base_budget: MACs of the base; by default a round number near the mean of random base models.
+        extrapolate: Members beyond the searched stages, by curves through them.
+        minutes: Fit everything into this time; by default the recipes' own lengths.
+        curve: The family of curves (`scaling.generalise`), or `best`: the least error at a stage left out.
+        prior: Of the stages in training: `uniform` or `size`.
+        ratio: Weight of a stage in the family's score, relative to the next larger one.
+        steps: Updates of the super-supernet.
+        bases: Base models that strategies are searched for at first.
+        rounds: Alternations between base model and strategies.
+        population: Population size of the search.
+        generations: Generations of the search.
+        network_steps: Updates of each finished network.
+        order: Networks by which it is seen whether accuracy follows MACs.
+        recipe: Training settings of the super-supernet, a TOML file.
+        retrain_recipe: Training settings of finished networks.
+        limit: Take a subset of so many images.
+        threads: Processor threads of the super-supernet's training; half the processors by default.
+        workers: Networks that are trained at a time; as many as processors by default.
+        device: `cpu`, `cuda` or `auto`.
+        seed: Of all randomness.
+        out: The run directory.
+        dry_run: Check everything, return the plan, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The family with evidence; after a dry run, only `planned` is set.
     """
-    asked = {k: v for k, v in locals().items() if k not in ("out", "dry_run", "tell", "watch", "progress")}
-    say = tell or (lambda _: None)
-    begin = perf_counter()
-    _check(asked)
-    training, budgets, notes = _training(asked)
-    for line in notes:
-        say(line)
-    record = to_record(asked)
-    path = resolve_directory(out, "scale", lambda there: there.get("asked") == record)
-    made, plan = _settled(asked, record, training, budgets, path, perf_counter() - begin)
-    for line in plan.lines():
-        say(line)
-    if dry_run:
-        told = (*notes, *plan.lines())
-        return Planned(training.space.name, training.dataset.name, budgets.targets, plan.to_settings(), told)
-    with open_or_resume(path, "scale", made.job.settings) as run:
-        save_request(run, asked)
-        if not (run.path / RESULT).exists():
-            _run(made, run, say, watch, progress, perf_counter() - begin)
-            run.write(RESULT, json.dumps(read_family(run.path).to_json(), indent=1) + "\n")
-        return read_family(run.path)
+    request = ScaleRequest(
+        data, space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds, population,
+        generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device, seed,
+    )  # fmt: skip
+    return scale_by(request, out=out, dry_run=dry_run, on_event=on_event)
 
 
-def _run(
-    made: steps.ScaleJob,
-    run: Run,
-    say: Callable[[str], None],
-    watch: Watch | None,
-    progress: Callable[[str, int, int], None] | None,
-    spent: float,
-) -> None:
-    """All steps, each timed."""
-    import torch
-
-    torch.set_num_threads(int(made.job.settings["threads"]))
-    run.append(TIMINGS, [{"task": "plan", "seconds": round(spent, 1)}])
-    with run.timed("train"):
-        shared.train(made.job, run, watch)
-    with run.timed("search"):
-        steps.search(made, run, say)
-    with run.timed("compare"):
-        entries = steps.compared(made, run, progress)
-    with run.timed("test"):
-        shared.test(made.job, run, entries)
-    with run.timed("export"):
-        shared.export(made.job, run, entries, say)
-    shared.require_finished(run)
-    with suppress(RunError):  # a page must not end a job
-        write_scale(run.path)
+def scale_by(
+    request: ScaleRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
+) -> Family:
+    """Do what a request says."""
+    result = run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    assert isinstance(result, Family)
+    return result
 
 
-# --- what is settled before the run -----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class ScaleJob(Job[ScalePlan, Family]):
+    """A scaling job that is prepared: data checked, space and budgets known, recipes read."""
+
+    kind: ClassVar[str] = "scale"
+
+    request: ScaleRequest
+    training: PreparedTraining
+    budgets: Budgets
+    recipe: Recipe  # of finished networks, in its own length
+    workers: int
+    notes: tuple[str, ...]
+
+    @classmethod
+    def prepare(cls, request: ScaleRequest, send: OnEvent) -> ScaleJob:
+        """Everything that can be known and refused before the first step."""
+        training, budgets, notes = _training(request)
+        for line in notes:
+            send(Event("prepare", line))
+        recipe = network_recipe(request.retrain_recipe)
+        return cls(request, training, budgets, recipe, request.workers or usual_workers(), notes)
+
+    @property
+    def asked(self) -> ScaleRequest:
+        """What was asked for."""
+        return self.request
+
+    @property
+    def title(self) -> str:
+        """The job's name."""
+        return "scale"
+
+    @property
+    def space(self) -> Scaled:
+        """Of finished networks: the base space times its strategies."""
+        from ...evaluators.supernet import shared_cells
+
+        space = shared_cells(self.training.supernet.space)
+        assert isinstance(space, Scaled)
+        return space
+
+    # --- plan ---------------------------------------------------------------------------------------------------------
+
+    def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> ScalePlan:
+        """The plan of a run that exists, or a new one; nothing is measured if every length was given."""
+        if earlier is not None:
+            return ScalePlan.from_settings(earlier["plan"])
+        request, budgets = self.request, self.budgets
+        members = budgets.stages + request.extrapolate + 1
+        targets = [2.0**j * budgets.base for j in range(members)]
+        costs = [*targets, *targets, *targets[1:], *([targets[budgets.stages]] if budgets.stages > 1 else [])]
+        given: dict[str, Any] = {
+            "supernet_steps": request.steps,
+            **{k: getattr(request, k) for k in ("network_steps", "bases", "rounds", "population", "generations")},
+        }
+        if request.minutes is None and None not in given.values():
+            return ScalePlan(networks=len(costs), models=members, workers=self.workers, stages=budgets.stages, **given)
+        supernet, network = self._schedules()
+        speed, typical = self._speed()
+        plan = make_plan(
+            speed, request.minutes, costs, typical, stages=budgets.stages, supernet_steps=supernet.steps,
+            network_steps=network.steps, models=members, workers=self.workers, spent=spent,
+        )  # fmt: skip
+        return replace(plan, **{k: v for k, v in given.items() if v})
+
+    def _schedules(self) -> tuple[Schedule, Schedule]:
+        """The recipes' own lengths: of the super-supernet's, of a finished network's."""
+        from ...training.loop import plan_for
+        from ...training.schedule import plan_of
+
+        training = self.training
+        supernet = plan_for(training.supernet, training.batches(), training.recipe.sampler, training.recipe)
+        return supernet, plan_of(self.recipe, training.batches(self.recipe.batch_size).steps_per_epoch)
+
+    def _speed(self) -> tuple[Any, tuple[float, float]]:
+        """How fast everything is, and the MACs of the two networks that were timed."""
+        training, rng = self.training, np.random.default_rng(self.request.seed)
+        archs: list[Arch] = [tuple(a) for a in Hierarchical("uniform").sample(self.space, rng, MEASURED_ARCHS).tolist()]
+        macs = np.sort(costs_of(self.space, np.array(archs, dtype=np.int8)), kind="stable")
+        speed = measure(
+            training.supernet, training.dataset, training.recipe, self.recipe, self._scorer(training.supernet), archs,
+            threads=int(training.settings["threads"]), workers=self.workers,
+        )  # fmt: skip
+        return speed, (float(macs[len(macs) // 2]), float(macs[-1]))
+
+    def _scorer(self, supernet: Supernet) -> Evaluator:
+        return scorer(self.space, self.training.dataset, supernet, self.training.seed)
+
+    def planned(self, plan: ScalePlan) -> Family:
+        """What would be done."""
+        space, data = self.training.space.name, self.training.dataset.name
+        planned = PlannedFamily(self.budgets.targets, plan.to_settings(), (*self.notes, *plan.lines()))
+        return Family("", space, data, "", (), {}, (), {}, (), planned=planned)
+
+    # --- steps --------------------------------------------------------------------------------------------------------
+
+    def settings(self, plan: ScalePlan) -> dict[str, Any]:
+        """Everything that the result depends on."""
+        recipe, finished = self._recipes(plan)
+        budgets = self.budgets
+        return {
+            **self.training.with_recipe(recipe, plan.supernet_steps).settings,
+            "plan": plan.to_settings(),
+            "retrain_recipe": finished.settings(),
+            "objectives": [str(OBJECTIVE)],
+            "budgets": {"base": budgets.base, "unit": budgets.unit, "stages": budgets.stages},
+            "workers": self.workers,
+        }
+
+    def _recipes(self, plan: ScalePlan) -> tuple[Recipe, Recipe]:
+        """Of the super-supernet and of finished networks, in as many steps as the plan says."""
+        supernet, network = self._schedules()
+        recipe = rescale_recipe(self.training.recipe, supernet, plan.supernet_steps)
+        return recipe, rescale_recipe(self.recipe, network, plan.network_steps)
+
+    def steps(self, plan: ScalePlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
+        """Train, search, compare, test, judge, export."""
+        recipe, finished = self._recipes(plan)
+        request, training = self.request, self.training.with_recipe(recipe, plan.supernet_steps)
+        sizes = plan.bases, plan.rounds, plan.population, plan.generations
+
+        def supernet(run: Run) -> Supernet:
+            return trained_supernet(training.supernet, run.path)
+
+        family = FamilySearch(
+            space=self.space, budgets=self.budgets, searcher=MCEA(self.budgets, *sizes, request.ratio),
+            evaluate=lambda run: self._scorer(supernet(run)), extrapolate=request.extrapolate, curve=request.curve,
+            order=request.order, planned=plan.evaluations, seed=training.seed,
+        )  # fmt: skip
+        comparison = Comparison(
+            space=self.space, dataset=training.dataset, loading=training.settings["load"], recipe=finished,
+            retrain="scratch", score=SCORE, workers=self.workers, seed=training.seed, supernet=supernet,
+            scorer=family.evaluate, candidates=lambda run: (family.networks(run), ()), derives=False,
+        )  # fmt: skip
+        return [
+            Step(TRAIN, WEIGHTS, lambda run: training.fit(run, send)),
+            Step(SEARCH, SCALE, lambda run: family.run(run, send)),
+            *comparison_steps(comparison, send),
+        ]
+
+    def read(self, path: Path) -> Family:
+        """The result, from the run's files."""
+        return read_family(path)
+
+    def write_page(self, path: Path) -> None:
+        """The report."""
+        write_scale(path)
 
 
-def _check(asked: dict[str, Any]) -> None:
-    """Refuse numbers and names that cannot be meant, before anything is loaded."""
-    for name, least in LEAST.items():
-        at_least(name, asked[name], least)
-    total = asked["stages"] + asked["extrapolate"]
-    if total > MOST_STAGES:
-        raise InputError(f"stages and extrapolated ones together must be at most {MOST_STAGES}, got {total}")
-    if asked["minutes"] is not None and not 0 < asked["minutes"] < inf:
-        raise InputError(f"minutes must be more than 0 and finite, got {asked['minutes']:g}")
-    if asked["curve"] not in (*FAMILIES, BEST):
-        raise UnknownNameError("family of curves", asked["curve"], (*FAMILIES, BEST))
-    if asked["curve"] in FAMILIES and (needed := len(FAMILIES[asked["curve"]].start)) > asked["stages"]:
-        raise InputError(f"{asked['curve']} has {needed} parameters: it needs as many stages, got {asked['stages']}")
-    if asked["prior"] not in PRIORS:
-        raise UnknownNameError("stage prior", asked["prior"], PRIORS)
+def _training(request: ScaleRequest) -> tuple[PreparedTraining, Budgets, tuple[str, ...]]:
+    """The data checked, the space and its budgets, the super-supernet's training prepared."""
+    from ...datasets import load
+
+    loading = loading_of(request.data, request.limit, request.seed)
+    dataset = load(**loading)
+    notes = check_images(dataset)
+    budget = None if request.base_budget == AUTO else _macs(request.base_budget)
+    space, budgets, more = scaled_space(request.space, dataset, request.stages, budget, request.seed)
+    training = prepare_training(
+        space, loading, hardware=hardware_of(request.device, "no", 1, request.threads), dataset=dataset,
+        sampler={"name": "hierarchical", "prior": request.prior} if request.recipe is None else None,
+        recipe=request.recipe, steps=request.steps,
+    )  # fmt: skip
+    return training, budgets, (*notes, *more, *training.notes)
 
 
 def _macs(text: str | float) -> float:
     return parse_quantity(text) if isinstance(text, str) else float(text)
-
-
-def _training(asked: dict[str, Any]) -> tuple[TrainJob, Budgets, list[str]]:
-    from ...datasets import load
-
-    dataset = load(asked["data"], limit=asked["limit"], seed=asked["seed"])
-    notes = check_images(dataset)
-    budget = None if asked["base_budget"] == AUTO else _macs(asked["base_budget"])
-    space, budgets, more = scaled_space(asked["space"], dataset, asked["stages"], budget, asked["seed"])
-    threads = asked["threads"] or max(1, (os.cpu_count() or 1) // 2)
-    hardware = {"threads": threads, **hardware_of(asked["device"], "no", 1)}
-    sampler = {"name": "hierarchical", "prior": asked["prior"]} if asked["recipe"] is None else None
-    training = prepare_training(
-        space, asked["data"], sampler, asked["recipe"], asked["steps"], "", asked["limit"], hardware, asked["seed"]
-    )
-    return training, budgets, [*notes, *more, *training.notes]
-
-
-def _settled(
-    asked: dict[str, Any], record: dict[str, Any], training: TrainJob, budgets: Budgets, path: Path, spent: float
-) -> tuple[steps.ScaleJob, ScalePlan]:
-    """The job and its plan: the one that the run at `path` holds, or a new one from what this machine can do."""
-    from ...training.loop import plan_for
-    from ...training.recipe import read_recipe
-    from ...training.recipe import recipe as make_recipe
-    from ...training.schedule import plan_of
-
-    finished = make_recipe(RETRAIN) if asked["retrain_recipe"] is None else read_recipe(asked["retrain_recipe"])
-    if finished.sampler is not None:
-        raise InputError(f"{asked['retrain_recipe']}: a finished network has no paths, but the recipe has a sampler")
-    workers = asked["workers"] or usual_workers()
-    job = shared.Job(
-        training, (Objective(SCORE, False),), (), MCEA(budgets, ratio=asked["ratio"]), None, 0, "scratch", finished, (),
-        workers, {}, {},
-    )  # fmt: skip
-    schedule = plan_for(training.supernet, training.batches(), training.recipe.sampler, training.recipe)
-    after = plan_of(finished, training.batches(finished.batch_size).steps_per_epoch)
-    there = read_settings(path) if (path / SETTINGS).exists() else {}
-    if there.get("asked") == record:
-        plan = ScalePlan.from_settings(there["plan"])
-    else:
-        plan = _new_plan(asked, job, budgets, schedule.steps, after.steps, spent)
-    recipe, finished = paced(training.recipe, schedule, plan.supernet_steps), paced(finished, after, plan.network_steps)
-    searcher = MCEA(budgets, plan.bases, plan.rounds, plan.population, plan.generations, asked["ratio"])
-    settings = {
-        **training.settings,
-        "job": "scale",
-        "steps": plan.supernet_steps,
-        "recipe": recipe.settings(),
-        "asked": record,
-        "plan": plan.to_settings(),
-        "retrain_recipe": finished.settings(),
-        "objectives": [str(o) for o in job.objectives],
-        "budgets": {"base": budgets.base, "unit": budgets.unit, "stages": budgets.stages},
-        "workers": workers,
-    }
-    training = replace(training, recipe=recipe, settings={**training.settings, "steps": plan.supernet_steps})
-    job = replace(job, training=training, searcher=searcher, recipe=finished, settings=settings)
-    return steps.ScaleJob(job, budgets, asked["extrapolate"], asked["curve"], asked["order"]), plan
-
-
-def _new_plan(
-    asked: dict[str, Any], job: shared.Job, budgets: Budgets, supernet_steps: int, network_steps: int, spent: float
-) -> ScalePlan:
-    """From what this machine can do; lengths that were asked for are kept, and nothing is measured if all were."""
-    members = budgets.stages + asked["extrapolate"] + 1
-    targets = [2.0**j * budgets.base for j in range(members)]
-    costs = [*targets, *targets, *targets[1:], *([targets[budgets.stages]] if budgets.stages > 1 else [])]
-    known = {
-        "supernet_steps": asked["steps"],
-        "network_steps": asked["network_steps"],
-        **{k: asked[k] for k in ("bases", "rounds", "population", "generations")},
-    }
-    if asked["minutes"] is None and None not in known.values():
-        return ScalePlan(networks=len(costs), models=members, workers=job.workers, stages=budgets.stages, **known)
-    training, space = job.training, job.space
-    rng = np.random.default_rng(asked["seed"])
-    archs: list[Arch] = [tuple(a) for a in Hierarchical("uniform").sample(space, rng, MEASURED).tolist()]
-    macs = costs_of(space, np.array(archs, dtype=np.int8))
-    order = np.argsort(macs, kind="stable")
-    speed = measure(
-        training.supernet, job.dataset, training.recipe, job.recipe, steps.scorer(job, training.supernet), archs,
-        threads=int(training.settings["threads"]), workers=job.workers,
-    )  # fmt: skip
-    plan = make_plan(
-        speed, asked["minutes"], costs, (float(macs[order[len(order) // 2]]), float(macs[order[-1]])),
-        stages=budgets.stages, supernet_steps=supernet_steps, network_steps=network_steps, models=members,
-        workers=job.workers, spent=spent,
-    )  # fmt: skip
-    return replace(plan, **{k: v for k, v in known.items() if v})

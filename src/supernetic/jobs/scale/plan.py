@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
-from ...errors import InputError
 from ...result import Result
 from ...text import duration
-from ..time_plan import COMPARE, EXPORT, EXPORTING, MARGIN, REPORTING, SEARCH, TRAIN, Speed
+from ..speed import Speed
+from ..time_plan import COMPARE, EXPORT, EXPORT_S, REPORT_S, SEARCH, TRAIN, fit_parts, require_time
 
 SHARES = {TRAIN: 30, SEARCH: 15, COMPARE: 55}
 LEAST = {TRAIN: 60, SEARCH: 60, COMPARE: 40}  # steps, evaluations, steps: below, all is noise
+UNLIMITED = 1 << 40  # steps
 GRID = 12  # distinct strategies of a stage that fit a base model, about
 PAPER = {"bases": 20, "rounds": 8, "population": 50, "generations": 40}
-TESTING = 2.0  # seconds per network: test and latency
+TEST_S = 2.0  # seconds per network: test and latency
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class ScalePlan(Result):
         }
         if not self.seconds:
             return list(texts.values())
-        told = [f"{text}, about {duration(self.seconds[k])}" for k, text in texts.items()]
-        return [*told, f"in all about {duration(sum(self.seconds.values()))}"]
+        parts = [f"{text}, about {duration(self.seconds[k])}" for k, text in texts.items()]
+        return [*parts, f"in all about {duration(sum(self.seconds.values()))}"]
 
 
 def evaluations(stages: int, bases: int, rounds: int, population: int, generations: int) -> int:
@@ -115,22 +116,17 @@ def make_plan(
         SEARCH: speed.evaluation,
         COMPARE: max(sum(each) / workers, max(each)),
     }
-    fixed = models * EXPORTING + REPORTING + TESTING * len(costs) + speed.start
+    fixed = models * EXPORT_S + REPORT_S + TEST_S * len(costs) + speed.start
     if minutes is None:
         steps = {TRAIN: supernet_steps, SEARCH: evaluations(stages, **PAPER), COMPARE: network_steps}
     else:
-        left = MARGIN * 60 * minutes - fixed - spent - speed.measuring
-        needed = sum(LEAST[k] * pace[k] for k in pace)
-        if left < needed:
-            enough = (needed + fixed + spent + speed.measuring) / MARGIN / 60
-            raise InputError(
-                f"--minutes {minutes:g} is too short for {LEAST[TRAIN]} steps of the super-supernet, {LEAST[SEARCH]} "
-                f"evaluations and {len(costs)} trainings of {LEAST[COMPARE]} steps: it takes about {enough:.1f}"
-            )
-        steps = {k: max(LEAST[k], int(left * SHARES[k] / sum(SHARES.values()) / pace[k])) for k in pace}
-        over = sum(steps[k] * pace[k] for k in pace) / left
-        if over > 1:  # some have their least already: the others give
-            steps = {k: max(LEAST[k], int(n / over**2)) for k, n in steps.items()}
+        what = (
+            f"{LEAST[TRAIN]} steps of the super-supernet, {LEAST[SEARCH]} evaluations and {len(costs)} trainings of "
+            f"{LEAST[COMPARE]} steps"
+        )
+        left = require_time(minutes, fixed + spent + speed.measuring, pace, LEAST, what)
+        most = {TRAIN: UNLIMITED, SEARCH: max(LEAST[SEARCH], evaluations(stages, **PAPER)), COMPARE: UNLIMITED}
+        steps = fit_parts(left, SHARES, pace, LEAST, most)
     sizes = search_of(stages, steps[SEARCH])
     seconds = {k: steps[k] * pace[k] for k in pace} | {EXPORT: fixed}
     seconds[SEARCH] = min(steps[SEARCH], evaluations(stages, **sizes)) * pace[SEARCH]

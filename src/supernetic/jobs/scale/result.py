@@ -14,8 +14,9 @@ from ...reports.scale_costs import accounting
 from ...result import Result
 from ...runs.directory import read_records, read_settings
 from ...text import columns, duration
-from ..search.steps import MODELS, NETWORKS, TRUST
-from .steps import CHAIN, SCALE
+from ..compare.comparison import NETWORKS, TRUST
+from ..search.result import FoundModel, found_models
+from .step import CHAIN, SCALE
 
 REPORT = "report.html"
 HEADINGS = ["network", "MACs", "params", "valid %", "test %", "strategy"]
@@ -23,7 +24,10 @@ HEADINGS = ["network", "MACs", "params", "valid %", "test %", "strategy"]
 
 @dataclass(frozen=True)
 class Family(Result):
-    """A finished job: the family, what it was compared with, and what it cost."""
+    """A finished job: the family, what it was compared with, and what it cost.
+
+    After a dry run there is only the plan, and `run` is empty.
+    """
 
     run: str
     space: str
@@ -34,7 +38,8 @@ class Family(Result):
     chain: tuple[dict[str, Any], ...]
     trust: dict[str, Any]
     accounting: tuple[dict[str, Any], ...]
-    models: dict[str, str] = field(default_factory=dict)
+    models: Mapping[str, FoundModel] = field(default_factory=dict)
+    planned: PlannedFamily | None = None
 
     @property
     def report(self) -> Path:
@@ -43,6 +48,8 @@ class Family(Result):
 
     def lines(self) -> list[str]:
         """A summary for people."""
+        if self.planned is not None:
+            return self.planned.lines()
         return [
             f"a family of {len(self.models)} models in {self.space}, trained on {self.data}; base: {self.base}",
             "",
@@ -57,18 +64,16 @@ class Family(Result):
 
 
 @dataclass(frozen=True)
-class Planned(Result):
-    """A dry run: what would be done."""
+class PlannedFamily(Result):
+    """What a scaling job would do."""
 
-    space: str
-    data: str
     budgets: tuple[float, ...]
     plan: dict[str, Any]
-    told: tuple[str, ...]
+    text: tuple[str, ...]  # the plan for people
 
     def lines(self) -> list[str]:
         """A summary for people."""
-        return [*self.told, "dry run: nothing was written"]
+        return [*self.text, "dry run: nothing was written"]
 
 
 def fits(scale: Mapping[str, Any]) -> Iterator[str]:
@@ -90,11 +95,10 @@ def read_family(run: str | Path) -> Family:
         networks, scale, trust = (json.loads((path / name).read_text()) for name in (NETWORKS, SCALE, TRUST))
     except (OSError, ValueError) as error:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
-    models = {p.parent.name: str(p.parent) for p in sorted((path / MODELS).glob("*/model.json"))}
     chain = tuple(read_records(path / CHAIN))
     spent = accounting(path, networks)
     name, data = settings["space"]["text"], settings["data"]["name"]
-    return Family(str(path), name, data, scale["base"], tuple(networks), scale, chain, trust, spent, models)
+    return Family(str(path), name, data, scale["base"], tuple(networks), scale, chain, trust, spent, found_models(path))
 
 
 def _row(r: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a search is asked for and what it found: presets, lines of progress, the front, the chosen."""
+"""What a search is for (objectives, limits, presets), how far it is, and the front that it found."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PRESETS = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Goals:
     """Objectives and constraints with full names, and the searcher."""
 
     objectives: tuple[Objective, ...]
@@ -52,14 +52,14 @@ class Asked:
     searcher: Searcher
 
 
-def settle(
+def resolve_goals(
     names: Sequence[str],
     objectives: Sequence[str | Objective],
     where: Sequence[str | Constraint],
     searcher: str | Searcher,
     preset: str | None,
     score: Callable[[], Objective],
-) -> Asked:
+) -> Goals:
     """What is asked for over the metrics `names`; `score` is what is searched for if nothing is said, beside MACs."""
     goals = [_named(parse_objective(o) if isinstance(o, str) else o, names) for o in objectives]
     limits = [_named(parse_where(w) if isinstance(w, str) else w, names) for w in where]
@@ -81,7 +81,7 @@ def settle(
             raise InputError(f"each objective must be another metric, got {name} twice")
     said = {c.name for c in limits}
     limits += [c for c in map(parse_where, fallback) if c.name not in said]
-    return Asked(tuple(goals), tuple(limits), engine)
+    return Goals(tuple(goals), tuple(limits), engine)
 
 
 def _named(item: T, names: Sequence[str]) -> T:
@@ -91,13 +91,7 @@ def _named(item: T, names: Sequence[str]) -> T:
     return dataclasses.replace(item, name=resolve(item.name, names))
 
 
-def at_least(name: str, value: float | None, least: float) -> None:
-    """Refuse a number that is too small; none is none."""
-    if value is not None and not value >= least:
-        raise InputError(f"{name} must be at least {least}, got {value}")
-
-
-def adjusted(
+def with_sizes(
     engine: Searcher, population: int | None, generations: int | None, weights: Sequence[float], n: int
 ) -> Searcher:
     """The searcher with the settings that were given."""
@@ -115,7 +109,7 @@ def adjusted(
     return made
 
 
-def engine_record(engine: Searcher) -> dict[str, Any]:
+def searcher_record(engine: Searcher) -> dict[str, Any]:
     """A searcher's name and settings."""
     record: Any = engine
     return {"name": type(engine).__name__, **dataclasses.asdict(record)}
@@ -183,7 +177,7 @@ def skip_ratio(space: Space, archs: Sequence[Arch]) -> float:
 
 
 @dataclass(frozen=True)
-class SearchResult(Result):
+class TableSearchResult(Result):
     """What was found. `front` is sorted by its cheapest objective, `chosen` are `keep` of it, equally spaced."""
 
     run: str
@@ -229,7 +223,7 @@ def result_of(
     run: Run,
     settings: Mapping[str, Any],
     keep: int,
-) -> SearchResult:
+) -> TableSearchResult:
     """The front of the trials, and `keep` of it."""
     good = [t for t in trials if t.ok]
     front = [good[i] for i in pareto.front(task.points(good))]
@@ -241,7 +235,7 @@ def result_of(
     volume = pareto.hypervolume(points, volume_reference.reference)
     reference = [-v if o.maximise else v for o, v in zip(task.objectives, volume_reference.reference, strict=True)]
     statuses = [t.status for t in trials]
-    return SearchResult(
+    return TableSearchResult(
         run=str(run.path),
         space=task.space.name,
         searcher=settings["searcher"],

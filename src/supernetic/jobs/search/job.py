@@ -3,294 +3,411 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from time import monotonic, perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...costs.budget import budget_sampler
-from ...errors import InputError, RunError
+from ...errors import InputError
+from ...evaluators import Evaluator
 from ...evaluators.cost import COSTS
 from ...networks.scores import SCORES
-from ...objective import Objective, combine
+from ...objective import Constraint, Objective, combine
 from ...parallel.workers import usual_workers
+from ...progress import Event, OnEvent
 from ...proxies import PROXIES, full_name
 from ...ranking.ensemble import RANK
 from ...reports import write_report
-from ...result import Result
-from ...runs.directory import SETTINGS, TIMINGS, Run, read_settings
-from ...runs.location import open_or_resume, resolve_directory
+from ...runs.directory import Run
+from ...samplers.step import Sampler
+from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
-from ..time_plan import RETRAIN, Plan, make_plan, measure, paced
-from ..train.prepare import TrainJob, Watch, hardware_of, prepare_training
-from . import steps
+from ..compare.candidates import BASELINE, Candidate, candidates
+from ..compare.comparison import COMPARE, EXPORT, EXPORTED, JUDGE, NETWORKS, TEST, TRAINED, TRUST, Comparison
+from ..compare.export import export_models
+from ..compare.test import judge, test_networks
+from ..compare.train import train_networks
+from ..job import Job, Step, run_job
+from ..speed import measure
+from ..time_plan import NETWORK_RECIPE, rescale_recipe
+from ..train.job import training_memory
+from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
+from ..train.supernet_run import WEIGHTS, trained_supernet
 from .choose_space import check_budget, check_images, choose_space, count_networks
-from .goals import Asked, Generation, adjusted, engine_record, settle
-from .request import Request
-from .result import Found, read_found
-from .score import ACCURACY, MILLISECONDS, SCORE, SUBSET_TRAINING, evaluator
+from .goals import Goals, resolve_goals, searcher_record, with_sizes
+from .plan import SearchPlan, make_plan
+from .request import SearchRequest
+from .result import PlannedSearch, SearchResult, read_result
+from .score import ACCURACY, LATENCY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
+from .step import FRONT, SEARCH, FrontSearch
 
-RESULT = "result.json"
-VOTED = ("choice", "cell")  # ways of sharing weights for which the vote was chosen; others go by cross-entropy
-METRICS = [*COSTS, *(f"valid/{s}" for s in SCORES), SUBSET_TRAINING, RANK, *map(full_name, PROXIES), MILLISECONDS]
-MEASURED = 24  # architectures that are drawn to see how fast everything is
-RENEW = 15.0  # seconds between two renewals of the report within a step
-LATENCY = {"engine": "onnx", "threads": 1}  # how milliseconds are measured
+if TYPE_CHECKING:
+    from ...networks.baselines import Baseline
+    from ...supernets.supernet import Supernet
+    from ...training.recipe import Recipe
+    from ...training.schedule import Plan as Schedule
+
+RANKED_SHARING = ("choice", "cell")  # ways of sharing weights for which the rank ensemble was chosen
+MEASURED_ARCHS = 24  # that are drawn to see how fast everything is
+LATENCY_ENGINE = {"engine": "onnx", "threads": 1}  # how milliseconds are measured
+
+
+def search(
+    data: str | Path = "embedded",
+    *,
+    space: str | Space = "auto",
+    where: Sequence[str | Constraint] = (),
+    objectives: Sequence[str | Objective] = (),
+    minutes: float | None = None,
+    keep: int = 5,
+    retrain: str = "auto",
+    baselines: Sequence[str | Path] = (),
+    preset: str | None = None,
+    searcher: str | Searcher = "nsga2",
+    evaluator: Evaluator | None = None,
+    population: int | None = None,
+    generations: int | None = None,
+    evaluations: int | None = None,
+    recipe: str | Path | None = None,
+    retrain_recipe: str | Path | None = None,
+    steps: int | None = None,
+    network_steps: int | None = None,
+    sampler: str | Mapping[str, object] | Sampler | None = None,
+    stabiliser: str = "",
+    limit: int | None = None,
+    threads: int | None = None,
+    workers: int | None = None,
+    device: str = "auto",
+    seed: int = 0,
+    out: str | Path | None = None,
+    dry_run: bool = False,
+    on_event: OnEvent | None = None,
+) -> SearchResult:
+    """From images and limits to finished models: train a supernet, search it, retrain and test the models, export them.
+
+        supernetic.search("photos/", where=["macs<=20M"], minutes=60)
+
+    Controls are trained as the models are: random networks of as many MACs, the largest that fits, a MobileNetV2, and
+    the user's own. The test split is used once, at the end. A run that exists with the same settings is resumed, or
+    read if it is finished.
+
+    Args:
+        data: Images: a name, a folder, an `.npz` or an archive.
+        space: A space, its text, a file that declares one, or `auto`: what suits the images and the budget.
+        where: Limits such as `macs<=20M` or `latency/ms<=5`.
+        objectives: `max NAME` or `min NAME`; by default the best score and the least MACs.
+        minutes: Fit everything into this time; by default the recipes' own lengths.
+        keep: Models to choose on the front.
+        retrain: `scratch`, `inherit` (from the supernet's weights), `none`, or `auto`: by the space's sharing. Where
+            weights are shared elastically, `auto` exports the supernet's own and trains from scratch to compare.
+        baselines: Networks to compare with: Python files with `build(classes, in_channels, resolution)`, or
+            `timm:NAME`.
+        preset: `scarlet`: the objectives, weights and limits of SCARLET-NAS.
+        searcher: A name or a searcher of your own.
+        evaluator: An evaluator of your own; objectives and limits may name its metrics.
+        population: Population size of the searcher.
+        generations: Generations of the searcher.
+        evaluations: Stop after this many.
+        recipe: Training settings of the supernet, a TOML file.
+        retrain_recipe: Training settings of finished networks.
+        steps: Updates of the supernet.
+        network_steps: Updates of each finished network.
+        sampler: How paths are drawn; by default by the space's sharing.
+        stabiliser: `skip`, `skip+pool` or `relu`; `skip:identity` starts as the skip that it replaces.
+        limit: Take a subset of so many images.
+        threads: Processor threads of the supernet's training; half the processors by default.
+        workers: Networks that are trained at a time; as many as processors by default.
+        device: `cpu`, `cuda` or `auto`.
+        seed: Of all randomness.
+        out: The run directory.
+        dry_run: Check everything, return the plan, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The models with evidence; after a dry run, only `planned` is set.
+    """
+    request = SearchRequest(
+        data=data, space=space, objectives=objectives, where=where, minutes=minutes, keep=keep, preset=preset,
+        searcher=searcher, evaluator=evaluator, population=population, generations=generations, evaluations=evaluations,
+        retrain=retrain, baselines=baselines, recipe=recipe, retrain_recipe=retrain_recipe, steps=steps,
+        network_steps=network_steps, sampler=sampler, stabiliser=stabiliser, limit=limit, threads=threads,
+        workers=workers, device=device, seed=seed,
+    )  # fmt: skip
+    return search_by(request, out=out, dry_run=dry_run, on_event=on_event)
+
+
+def search_by(
+    request: SearchRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
+) -> SearchResult:
+    """Do what a request says."""
+    result = run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    assert isinstance(result, SearchResult)
+    return result
 
 
 @dataclass(frozen=True)
-class Planned(Result):
-    """A dry run: what would be done."""
+class SearchJob(Job[SearchPlan, SearchResult]):
+    """A search that is prepared: data checked, space chosen, recipes read, the budget known to hold networks."""
 
-    space: str
-    data: str
-    where: tuple[str, ...]
-    objectives: tuple[str, ...]
-    plan: dict[str, Any]
-    told: tuple[str, ...]
-    memory: int  # bytes of weights, gradients and what the optimiser keeps
+    kind: ClassVar[str] = "search"
 
-    def lines(self) -> list[str]:
-        """A summary for people."""
+    request: SearchRequest
+    goals: Goals
+    training: PreparedTraining
+    recipe: Recipe  # of finished networks, in its own length
+    baselines: Mapping[str, Baseline]
+    retrain: str
+    workers: int
+    reasons: tuple[str, ...]  # why this space
+
+    @classmethod
+    def prepare(cls, request: SearchRequest, send: OnEvent) -> SearchJob:
+        """Everything that can be known and refused before the first step."""
+        goals = _goals(request)
+        training, reasons = _training(request, goals, send)
+        if not (request.objectives or request.preset or training.space.sharing in RANKED_SHARING):
+            goals = replace(goals, objectives=(Objective(SCORE, False), *goals.objectives[1:]))
+        mode = request.retrain
+        if mode == "auto":
+            mode = "check" if training.space.sharing in ("elastic", "scaled") else "scratch"
+        recipe, baselines = network_recipe(request.retrain_recipe), _baselines(request, training)
+        return cls(request, goals, training, recipe, baselines, mode, request.workers or usual_workers(), reasons)
+
+    @property
+    def asked(self) -> SearchRequest:
+        """What was asked for."""
+        return self.request
+
+    @property
+    def title(self) -> str:
+        """The space's name."""
+        return self.training.space.name
+
+    @property
+    def space(self) -> Space:
+        """Of finished networks."""
+        from ...evaluators.supernet import shared_cells
+
+        return shared_cells(self.training.supernet.space)
+
+    @property
+    def scoring(self) -> Scoring:
+        """How architectures are scored."""
+        names = (*(o.name for o in self.goals.objectives), *(c.name for c in self.goals.where))
+        latency = dict(LATENCY_ENGINE) if MILLISECONDS in names else {}
+        own, training = self.request.evaluator, self.training
+        return Scoring(self.space, training.dataset, names, training.seed, latency, own)
+
+    # --- plan ---------------------------------------------------------------------------------------------------------
+
+    def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> SearchPlan:
+        """The plan of a run that exists, or a new one; nothing is measured if every length was given."""
+        if earlier is not None:
+            return SearchPlan.from_settings(earlier["plan"])
+        request, trains = self.request, self.retrain != "none"
+        networks = 2 * request.keep + 2 + len(self.baselines) if trains else 0
+        given: dict[str, Any] = {
+            "supernet_steps": request.steps,
+            "population": request.population,
+            "generations": request.generations,
+            "network_steps": request.network_steps if trains else 0,
+        }
+        if request.minutes is None and None not in given.values():
+            return SearchPlan(networks=networks, workers=self.workers, models=request.keep, **given)
+        supernet_schedule, network_schedule = self._schedules()
+        plan = make_plan(
+            self._speed(), request.minutes, supernet_steps=supernet_schedule.steps,
+            network_steps=network_schedule.steps, networks=networks, models=request.keep, workers=self.workers,
+            room=count_networks(self.space, self.goals.where), spent=spent,
+            asked={TRAIN: request.steps, COMPARE: request.network_steps},
+        )  # fmt: skip
+        return replace(plan, **{k: v for k, v in given.items() if v})
+
+    def _schedules(self) -> tuple[Schedule, Schedule]:
+        """The recipes' own lengths: of the supernet's, of a finished network's."""
+        from ...training.loop import plan_for
+        from ...training.schedule import plan_of
+
+        training = self.training
+        supernet = plan_for(training.supernet, training.batches(), training.recipe.sampler, training.recipe)
+        return supernet, plan_of(self.recipe, training.batches(self.recipe.batch_size).steps_per_epoch)
+
+    def _speed(self) -> Any:
+        from ...networks.controls import largest
+
+        training, cheap = self.training, [c for c in self.goals.where if c.name.startswith("cost/")]
+        drawn, _ = budget_sampler(self.space, cheap).sample(np.random.default_rng(training.seed), MEASURED_ARCHS)
+        archs: list[Arch] = [tuple(a) for a in drawn.tolist()]
+        return measure(
+            training.supernet, training.dataset, training.recipe, self.recipe,
+            self.scoring.evaluator(training.supernet), archs, largest=largest(self.space, cheap),
+            threads=int(training.settings["threads"]), workers=self.workers,
+        )  # fmt: skip
+
+    def planned(self, plan: SearchPlan) -> SearchResult:
+        """What would be done."""
+        space, data = self.training.space.name, self.training.dataset.name
+        planned = PlannedSearch(
+            where=tuple(map(str, self.goals.where)),
+            objectives=tuple(map(str, self.goals.objectives)),
+            plan=plan.to_settings(),
+            text=(*self.reasons, *plan.lines()),
+            memory=training_memory(self.training),
+        )
+        return SearchResult("", space, data, (), (), {}, planned=planned)
+
+    # --- steps --------------------------------------------------------------------------------------------------------
+
+    def settings(self, plan: SearchPlan) -> dict[str, Any]:
+        """Everything that the result depends on."""
+        recipe, finished = self._recipes(plan)
+        searcher, evaluations = self._searcher(plan)
+        return {
+            **self.training.with_recipe(recipe, plan.supernet_steps).settings,
+            "plan": plan.to_settings(),
+            "retrain": self.retrain,
+            "retrain_recipe": finished.settings(),
+            "objectives": [str(o) for o in self.goals.objectives],
+            "where": [str(c) for c in self.goals.where],
+            "searcher": searcher_record(searcher),
+            "workers": self.workers,
+            "keep": self.request.keep,
+            "latency": self.scoring.latency or None,
+            "evaluations": evaluations,
+        }
+
+    def _recipes(self, plan: SearchPlan) -> tuple[Recipe, Recipe]:
+        """Of the supernet and of finished networks, in as many steps as the plan says."""
+        supernet, network = self._schedules()
+        recipe = rescale_recipe(self.training.recipe, supernet, plan.supernet_steps)
+        trains = self.retrain != "none"
+        return recipe, rescale_recipe(self.recipe, network, plan.network_steps) if trains else self.recipe
+
+    def _searcher(self, plan: SearchPlan) -> tuple[Searcher, int | None]:
+        """With the plan's sizes, and how many evaluations it may ask for."""
+        request, goals = self.request, self.goals
+        by_plan = request.preset is None and hasattr(goals.searcher, "generations")
+        sizes = (plan.population, plan.generations) if by_plan else (request.population, request.generations)
+        searcher = with_sizes(goals.searcher, *sizes, (), len(goals.objectives))
+        return searcher, request.evaluations or (plan.evaluations if searcher.needs_budget else None)
+
+    def steps(self, plan: SearchPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
+        """Train, search, compare, test, judge, export; before all that, measure latencies if they are limited."""
+        recipe, finished = self._recipes(plan)
+        training, scoring = self.training.with_recipe(recipe, plan.supernet_steps), self.scoring
+        searcher, evaluations = self._searcher(plan)
+
+        def supernet(run: Run) -> Supernet:
+            return trained_supernet(training.supernet, run.path)
+
+        def problem(run: Run) -> SearchProblem:
+            table = scoring.latency_table(run)
+            return SearchProblem(scoring.space, self.goals.objectives, self.goals.where, layer_cost=table)
+
+        def scorer(run: Run) -> Evaluator:
+            return scoring.of_run(run, supernet(run), plan.evaluations)
+
+        def measure_latency(run: Run) -> None:
+            send(Event("latency", "measuring the layers of the space"))
+            problem(run).sample(np.random.default_rng(0), 1)  # a budget that holds nothing is known now
+
+        def entries(run: Run) -> tuple[list[Candidate], list[str]]:
+            chosen = json.loads((run.path / FRONT).read_text())["chosen"]
+            return candidates(problem(run), chosen, training.seed, self.baselines)
+
+        front = FrontSearch(searcher, problem, scorer, evaluations, plan.evaluations, self.request.keep, training.seed)
+        comparison = Comparison(
+            space=scoring.space, dataset=training.dataset, loading=training.settings["load"], recipe=finished,
+            retrain=self.retrain, score=self._score(), workers=self.workers, seed=training.seed, supernet=supernet,
+            scorer=scorer, candidates=entries, baselines=self.baselines,
+        )  # fmt: skip
+        latency = [Step("latency", LATENCY, measure_latency)] if scoring.latency else []
         return [
-            *self.told,
-            f"{self.memory / 2**20:,.0f} MiB for the supernet's training",
-            "dry run: nothing was written",
+            *latency,
+            Step(TRAIN, WEIGHTS, lambda run: training.fit(run, send)),
+            Step(SEARCH, FRONT, lambda run: front.run(run, settings, send)),
+            *comparison_steps(comparison, send),
         ]
 
+    def _score(self) -> str:
+        """The metric by which networks are searched for; validation cross-entropy if only costs are."""
+        names = [o.name for o in self.goals.objectives]
+        return next((n for n in names if n == RANK or n.startswith("valid/")), SCORE)
 
-def search_images(
-    request: Request,
-    *,
-    out: str | Path | None = None,
-    dry_run: bool = False,
-    tell: Callable[[str], None] | None = None,
-    watch: Watch | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Found | Planned:
-    """Train a supernet on the images, search it under the limits, retrain and test the models, export them.
+    def read(self, path: Path) -> SearchResult:
+        """The result, from the run's files."""
+        return read_result(path)
 
-    Controls are trained as the models are: random networks of as many MACs, the largest that fits, a MobileNetV2, and
-    the user's own. Where weights are shared elastically, the supernet's own weights are handed over, and trainings from
-    scratch serve the comparison. The test split is used once, at the end.
+    def write_page(self, path: Path) -> None:
+        """The report, with drawings of the space."""
+        write_report(path, self.space)
 
-    A run that exists with the same settings is resumed, or read if it is finished. `tell` receives lines of progress,
-    `watch` wraps the steps of the supernet's training, `progress` gets (network, steps done, steps in all).
-    """
-    say = tell or (lambda _: None)
-    begin = perf_counter()
+
+def comparison_steps(comparison: Comparison, send: OnEvent) -> list[Step]:
+    """The end of a search: train, test, judge and export the networks."""
+    return [
+        Step(COMPARE, TRAINED, lambda run: train_networks(comparison, run, send)),
+        Step(TEST, NETWORKS, lambda run: test_networks(comparison, run, send)),
+        Step(JUDGE, TRUST, lambda run: judge(comparison, run)),
+        Step(EXPORT, EXPORTED, lambda run: export_models(run, send)),
+    ]
+
+
+# --- preparing --------------------------------------------------------------------------------------------------------
+
+
+def _goals(request: SearchRequest) -> Goals:
+    """Objectives and limits with full names; which score is the default depends on the space, which is chosen later."""
+    own = () if request.evaluator is None else request.evaluator.metrics
+    names = [
+        *COSTS, *(f"valid/{s}" for s in SCORES), SUBSET_TRAINING, RANK, *map(full_name, PROXIES), MILLISECONDS,
+        *own,
+    ]  # fmt: skip
     score = Objective(ACCURACY if request.preset else RANK, True)
-    wanted = settle(METRICS, request.objectives, request.where, request.searcher, request.preset, lambda: score)
-    wanted = replace(wanted, where=tuple(combine(wanted.where).values()))
-    training, reasons = _training(request, wanted, say)
-    if not (request.objectives or request.preset or training.space.sharing in VOTED):
-        wanted = replace(wanted, objectives=(Objective(SCORE, False), *wanted.objectives[1:]))
-    record = request.record()
-    path = resolve_directory(out, training.space.name, lambda there: there.get("asked") == record)
-    job, plan = _settled(request, wanted, training, path, perf_counter() - begin)
-    for line in plan.lines():
-        say(line)
-    if dry_run:
-        return Planned(
-            training.space.name, training.dataset.name, tuple(map(str, job.where)), tuple(map(str, job.objectives)),
-            plan.to_settings(), (*reasons, *plan.lines()), training.result(None, None).memory,
-        )  # fmt: skip
-    with open_or_resume(path, training.space.name, job.settings) as run:
-        if not (run.path / RESULT).exists():
-            _run(job, run, say, watch, progress, perf_counter() - begin)
-            run.write(RESULT, json.dumps(read_found(run.path).to_json(), indent=1) + "\n")
-        return read_found(run.path)
+    goals = resolve_goals(names, request.objectives, request.where, request.searcher, request.preset, lambda: score)
+    return replace(goals, where=tuple(combine(goals.where).values()))
 
 
-def _run(
-    job: steps.Job,
-    run: Run,
-    say: Callable[[str], None],
-    watch: Watch | None,
-    progress: Callable[[str, int, int], None] | None,
-    spent: float,
-) -> None:
-    """All steps, each timed, the report renewed after each and on the way."""
-    import torch
-
-    torch.set_num_threads(int(job.settings["threads"]))
-    page = _Page(run.path, job.space)
-    run.append(TIMINGS, [{"task": "plan", "seconds": round(spent, 1)}])
-    page.renew(now=True)
-
-    def told(generation: Generation) -> None:
-        say(str(generation))
-        page.renew()
-
-    def trained(name: str, done: int, all_: int) -> None:
-        if progress:
-            progress(name, done, all_)
-        page.renew()
-
-    if job.latency:
-        with _timed(run, "latency", page):
-            say("measuring the layers of the space")
-            steps.task_of(job, run).sample(np.random.default_rng(0), 1)  # a budget that holds nothing is known now
-    with _timed(run, "train", page):
-        steps.train(job, run, page.watched(watch))
-    with _timed(run, "search", page):
-        steps.search(job, run, told)
-    with _timed(run, "compare", page):
-        entries = steps.compared(job, run, say, trained)
-    with _timed(run, "test", page):
-        steps.test(job, run, entries)
-    with _timed(run, "export", page):
-        steps.export(job, run, entries, say)
-    steps.require_finished(run)
-
-
-@contextmanager
-def _timed(run: Run, task: str, page: _Page) -> Iterator[None]:
-    with run.timed(task):
-        yield
-    page.renew(now=True)
-
-
-class _Page:
-    """The report, renewed now and then while a step goes on."""
-
-    def __init__(self, path: Path, space: Space) -> None:
-        self.path, self.space, self.last = path, space, monotonic()
-
-    def renew(self, *, now: bool = False) -> None:
-        """Write the page again, unless that was done a moment ago."""
-        if now or monotonic() - self.last > RENEW:
-            with suppress(RunError):  # a page must not end a search; `supernetic report` says what is wrong
-                write_report(self.path, self.space)
-            self.last = monotonic()
-
-    def watched(self, watch: Watch | None) -> Watch:
-        """The steps of a training, with the page renewed on the way."""
-
-        def both(training: Any) -> Iterator[Any]:
-            for at in watch(training) if watch else training:
-                self.renew()
-                yield at
-
-        return both
-
-
-# --- what is settled before the run -----------------------------------------------------------------------------------
-
-
-def _training(request: Request, wanted: Asked, say: Callable[[str], None]) -> tuple[TrainJob, tuple[str, ...]]:
+def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[PreparedTraining, tuple[str, ...]]:
     """The data checked, the space chosen (and why), the supernet's training prepared, the budget checked."""
     from ...datasets import load
 
-    dataset = load(request.data, limit=request.limit, seed=request.seed)
+    loading = loading_of(request.data, request.limit, request.seed)
+    dataset = load(**loading)
     notes = check_images(dataset)
-    threads = request.threads or max(1, (os.cpu_count() or 1) // 2)
-    hardware = {"threads": threads, **hardware_of(request.device, "no", 1)}
-    made, text, reasons = choose_space(
-        dataset, wanted.where, request.space, minutes=request.minutes, device=hardware["device"]
+    hardware = hardware_of(request.device, "no", 1, request.threads)
+    space, text, reasons = choose_space(
+        dataset, goals.where, request.space, minutes=request.minutes, device=hardware["device"]
     )
     training = prepare_training(
-        text if isinstance(request.space, str) else made, request.data, request.sampler, request.recipe, request.steps,
-        request.stabiliser, request.limit, hardware, request.seed,
+        text if isinstance(request.space, str) else space, loading, hardware=hardware, dataset=dataset,
+        sampler=request.sampler, recipe=request.recipe, steps=request.steps, stabiliser=request.stabiliser,
     )  # fmt: skip
-    to_record = (*notes, *reasons, *training.notes, *check_budget(training.supernet.space, wanted.where))
-    for line in dict.fromkeys(to_record):
-        say(line)
+    budget = check_budget(training.supernet.space, goals.where)
+    for line in dict.fromkeys((*notes, *reasons, *training.notes, *budget)):
+        send(Event("prepare", line))
     return training, reasons
 
 
-def _settled(request: Request, wanted: Asked, training: TrainJob, path: Path, spent: float) -> tuple[steps.Job, Plan]:
-    """The job and its plan: the one that the run at `path` holds, or a new one from what this machine can do."""
+def network_recipe(file: str | Path | None) -> Recipe:
+    """The recipe of finished networks: a file's, or the default."""
+    from ...training.recipe import read_recipe, recipe
+
+    chosen = recipe(NETWORK_RECIPE) if file is None else read_recipe(file)
+    if chosen.sampler is not None:
+        raise InputError(f"{file}: a finished network has no paths, but the recipe has a sampler")
+    return chosen
+
+
+def _baselines(request: SearchRequest, training: PreparedTraining) -> dict[str, Baseline]:
+    """The user's own networks by name, each built once: a bad one is named now."""
     from ...networks.baselines import baseline
-    from ...training.loop import plan_for
-    from ...training.recipe import read_recipe
-    from ...training.recipe import recipe as make_recipe
-    from ...training.schedule import plan_of
 
-    space, dataset, supernet = training.supernet.space, training.dataset, training.supernet
-    finished = make_recipe(RETRAIN) if request.retrain_recipe is None else read_recipe(request.retrain_recipe)
-    if finished.sampler is not None:
-        raise InputError(f"{request.retrain_recipe}: a finished network has no paths, but the recipe has a sampler")
-    own = tuple(baseline(b, len(dataset.classes), dataset.channels, dataset.resolution) for b in request.baselines)
-    mode = request.retrain
-    if mode == "auto":
-        mode = "check" if space.sharing in ("elastic", "scaled") else "scratch"
-    asks_latency = MILLISECONDS in [*(o.name for o in wanted.objectives), *(c.name for c in wanted.where)]
-    job = steps.Job(
-        training, wanted.objectives, wanted.where, wanted.searcher, request.evaluations, request.keep, mode, finished,
-        own, request.workers or usual_workers(), dict(LATENCY) if asks_latency else {}, {},
-    )  # fmt: skip
-    schedule = plan_for(supernet, training.batches(), training.recipe.sampler, training.recipe)
-    after = plan_of(finished, training.batches(finished.batch_size).steps_per_epoch)
-    plan = _plan_there(path, request) or _new_plan(request, job, schedule.steps, after.steps, spent)
-    by_plan = request.preset is None and hasattr(wanted.searcher, "generations")
-    sizes = (plan.population, plan.generations) if by_plan else (request.population, request.generations)
-    engine = adjusted(wanted.searcher, *sizes, (), len(wanted.objectives))
-    budget = request.evaluations or (plan.evaluations if engine.needs_budget else None)
-    recipe = paced(training.recipe, schedule, plan.supernet_steps)
-    finished = paced(finished, after, plan.network_steps) if job.trains else finished
-    settings = {
-        **training.settings,
-        "job": "search",
-        "steps": plan.supernet_steps,
-        "recipe": recipe.settings(),
-        "asked": request.record(),
-        "plan": plan.to_settings(),
-        "retrain": mode,
-        "retrain_recipe": finished.settings(),
-        "objectives": [str(o) for o in wanted.objectives],
-        "where": [str(c) for c in wanted.where],
-        "searcher": engine_record(engine),
-        "workers": job.workers,
-        "keep": request.keep,
-        "latency": job.latency or None,
-        "evaluations": budget,
-    }
-    training = replace(training, recipe=recipe, settings={**training.settings, "steps": plan.supernet_steps})
-    made = replace(job, training=training, searcher=engine, evaluations=budget, recipe=finished, settings=settings)
-    return made, plan
-
-
-def _new_plan(request: Request, job: steps.Job, supernet_steps: int, network_steps: int, spent: float) -> Plan:
-    """From what this machine can do; lengths that were asked for are kept, and nothing is measured if all were."""
-    networks = 2 * job.keep + 2 + len(job.baselines) if job.trains else 0
-    asked: dict[str, Any] = {
-        "supernet_steps": request.steps,
-        "population": request.population,
-        "generations": request.generations,
-        "network_steps": request.network_steps if networks else 0,
-    }
-    if request.minutes is None and None not in asked.values():
-        return Plan(networks=networks, workers=job.workers, models=job.keep, **asked)
-    from ...networks.controls import largest
-
-    training = job.training
-    speed = measure(
-        training.supernet, job.dataset, training.recipe, job.recipe, evaluator(job, training.supernet),
-        _drawn(job, MEASURED), largest=largest(job.space, [c for c in job.where if c.name.startswith("cost/")]),
-        threads=int(training.settings["threads"]), workers=job.workers,
-    )  # fmt: skip
-    plan = make_plan(
-        speed, request.minutes, supernet_steps=supernet_steps, network_steps=network_steps, networks=networks,
-        models=job.keep, workers=job.workers, room=count_networks(job.space, job.where), spent=spent,
-        asked={"train": request.steps, "compare": request.network_steps},
-    )  # fmt: skip
-    return replace(plan, **{k: v for k, v in asked.items() if v})
-
-
-def _plan_there(path: Path, request: Request) -> Plan | None:
-    """The plan of the run at `path`, if it was asked for the same."""
-    there = read_settings(path) if (path / SETTINGS).exists() else {}
-    return Plan.from_settings(there["plan"]) if there.get("asked") == request.record() else None
-
-
-def _drawn(job: steps.Job, n: int) -> list[Arch]:
-    """Architectures within the budget."""
-    cheap = [c for c in job.where if c.name.startswith("cost/")]
-    archs, _ = budget_sampler(job.space, cheap).sample(np.random.default_rng(job.seed), n)
-    return [tuple(a) for a in archs.tolist()]
+    dataset = training.dataset
+    shape = len(dataset.classes), dataset.channels, dataset.resolution
+    made = [baseline(b, *shape) for b in request.baselines]
+    return {BASELINE if len(made) == 1 else f"{BASELINE}-{i}": b for i, b in enumerate(made, 1)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -14,7 +14,8 @@ from ...objective import show_quantity
 from ...result import Result
 from ...runs.directory import read_settings
 from ...text import columns
-from .steps import MODELS, NETWORKS, SEARCH, TRUST
+from ..compare.comparison import MODELS, NETWORKS, TRUST
+from .step import FRONT
 
 if TYPE_CHECKING:
     from ...nn.network import Network
@@ -23,8 +24,32 @@ REPORT = "report.html"
 
 
 @dataclass(frozen=True)
-class Found(Result):
-    """A finished search: the front, the models that were handed over, their controls, and how far to trust it all."""
+class FoundModel:
+    """A model that a search exported."""
+
+    name: str
+    path: str  # its directory
+
+    def load(self) -> Network:
+        """The model as a plain module, ready for use."""
+        from ...exporters.model import load_model
+
+        return load_model(Path(self.path))
+
+
+class FoundModels(dict[str, FoundModel]):
+    """Models by name; an unknown name is told what there is."""
+
+    def __missing__(self, name: str) -> FoundModel:
+        raise UnknownNameError("model", name, self)
+
+
+@dataclass(frozen=True)
+class SearchResult(Result):
+    """A finished search: the front, the exported models, their controls, and how far to trust it all.
+
+    After a dry run there is only the plan, and `run` is empty.
+    """
 
     run: str
     space: str
@@ -32,8 +57,9 @@ class Found(Result):
     front: tuple[dict[str, Any], ...]
     networks: tuple[dict[str, Any], ...]  # the chosen and their controls
     trust: dict[str, Any]
-    models: dict[str, str] = field(default_factory=dict)  # directories by name
+    models: Mapping[str, FoundModel] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    planned: PlannedSearch | None = None
 
     @property
     def report(self) -> Path:
@@ -45,16 +71,10 @@ class Found(Result):
         """The metric that networks were searched by."""
         return str((self.trust.get("tau") or {}).get("score", "valid/cross_entropy"))
 
-    def load(self, name: str) -> Network:
-        """A model as a plain module, ready for use."""
-        from ...exporters.model import load_model
-
-        if name not in self.models:
-            raise UnknownNameError("model", name, self.models)
-        return load_model(Path(self.models[name]))
-
     def lines(self) -> list[str]:
         """A summary for people."""
+        if self.planned is not None:
+            return self.planned.lines()
         return [
             f"{self.space} on {self.data}: {_count(self.front, 'network')} on the front, "
             f"{_count(self.models, 'model')}",
@@ -65,7 +85,7 @@ class Found(Result):
             *_table_line(self.trust.get("table")),
             *(f"note: {n}" for n in self.notes),
             "",
-            *(f"supernetic predict {path} IMAGE" for path in list(self.models.values())[-1:]),
+            *(f"supernetic predict {model.path} IMAGE" for model in list(self.models.values())[-1:]),
             f"everything is in {self.run}, to be read in {self.report}",
         ]
 
@@ -76,6 +96,25 @@ class Found(Result):
         heads = "".join(f"<th>{escape(h)}</th>" for h in HEADINGS)
         said = "".join(f"<p>{escape(s)}</p>" for s in self.trust.get("statements", ()))
         return f"<table><tr>{heads}</tr>{rows}</table>{said}"
+
+
+@dataclass(frozen=True)
+class PlannedSearch(Result):
+    """What a search would do."""
+
+    where: tuple[str, ...]
+    objectives: tuple[str, ...]
+    plan: dict[str, Any]
+    text: tuple[str, ...]  # the plan for people
+    memory: int  # bytes of weights, gradients and what the optimiser keeps
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        return [
+            *self.text,
+            f"{self.memory / 2**20:,.0f} MiB for the supernet's training",
+            "dry run: nothing was written",
+        ]
 
 
 HEADINGS = ["network", "MACs", "params", "score", "valid %", "test %", "architecture"]
@@ -119,14 +158,20 @@ def _among_smaller(place: dict[str, Any]) -> str:
     return f"and {place['rank']:,} of the {place['of']:,} with no more MACs (the best {place['best']:.2f})"
 
 
-def read_found(run: str | Path, notes: tuple[str, ...] = ()) -> Found:
+def read_result(run: str | Path, notes: tuple[str, ...] = ()) -> SearchResult:
     """The result of a run that came to its end."""
     path = Path(run)
     settings = read_settings(path)
     try:
-        search, networks, trust = (json.loads((path / name).read_text()) for name in (SEARCH, NETWORKS, TRUST))
+        search, networks, trust = (json.loads((path / name).read_text()) for name in (FRONT, NETWORKS, TRUST))
     except (OSError, ValueError) as error:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
-    models = {p.parent.name: str(p.parent) for p in sorted((path / MODELS).glob("*/model.json"))}
+    models = found_models(path)
     name, data = search["space"], settings["data"]["name"]
-    return Found(str(path), name, data, tuple(search["front"]), tuple(networks), trust, models, notes)
+    return SearchResult(str(path), name, data, tuple(search["front"]), tuple(networks), trust, models, notes)
+
+
+def found_models(run: Path) -> FoundModels:
+    """The models that a run exported."""
+    folders = [p.parent for p in sorted((run / MODELS).glob("*/model.json"))]
+    return FoundModels({p.name: FoundModel(p.name, str(p)) for p in folders})

@@ -1,127 +1,146 @@
-"""How a search on images scores architectures: what the supernet says of them, and what voters do.
+"""How a search on images scores architectures: by the supernet, and by zero-cost proxies.
 
-Where weights are shared by choice, the score is the vote of `VOTERS` (docs/ranking.md says why these); where they are
-shared elastically, it is the supernet's cross-entropy. On request, `min ladder`, every architecture is trained on a
-small subset instead (docs/select.md).
+Where weights are shared by choice, the score is the mean rank by `PROXIES` (docs/ranking.md says why these); where they
+are shared elastically, it is the supernet's cross-entropy. With `min subset_training`, every architecture is trained on
+a small subset instead (docs/select.md).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator
-from ...proxies import PREFIX
+from ...proxies import PREFIX, full_name
 from ...ranking.ensemble import RANK, RankEnsemble
 from ...runs.directory import Run
-from ...space import Arch
-from ..time_plan import Plan
+from ...space import Arch, Space
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
     from ...supernets.supernet import Supernet
     from ...timing.lookup import LatencyTable
-    from .steps import Job
 
 SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
-PROXIES = (SCORE, "vote/naswot", "vote/jacov", "vote/grad_norm", "vote/layers")
+PROXIES = (SCORE, *map(full_name, ("naswot", "jacov", "grad_norm", "layers")))
 COSTS = ("cost/macs", "cost/params")
 MILLISECONDS = "latency/ms"
 SUBSET_TRAINING = "valid/ladder"
-LATENCY, BALLOT = "latency.jsonl", "ballot.json"
-IMAGES = 2000  # of the validation split, at most, that architectures are scored on
-REFERENCES = 100  # networks, at most, among which a vote gives others their place
-PROBES = 64  # training images that training-free voters see
-RUNG = 1000  # images of a training on a subset, at most
-SCORING, REFERRING = 12, 13  # streams of random numbers
+LATENCY, ENSEMBLE = "latency.jsonl", "ensemble.json"
+MAX_SCORING_IMAGES = 2000  # of the validation split
+MAX_REFERENCES = 100  # networks among which the ensemble ranks others
+PROXY_IMAGES = 64  # training images that zero-cost proxies see
+MAX_SUBSET_IMAGES = 1000  # of a training on a subset
+SCORING_STREAM, REFERENCE_STREAM = 12, 13  # of random numbers
 
 
-def scorer(job: Job, run: Run, supernet: Supernet) -> Evaluator:
-    """The evaluator of a run, its ballot and its latencies measured once."""
-    evaluate = evaluator(job, supernet, latency_table(job, run))
-    if RANK not in _wanted(job):
-        return evaluate
-    from ...evaluators.ensemble import EnsembleEvaluator
+@dataclass(frozen=True)
+class Scoring:
+    """Which metrics a search needs, and how they are measured.
 
-    return EnsembleEvaluator(evaluate, _ballot(job, run, evaluate))
+    Args:
+        space: Of finished networks.
+        dataset: All images.
+        metrics: Those that objectives and limits name.
+        seed: Of all randomness.
+        latency: How milliseconds are measured; empty if nobody asks for them.
+        own: The user's own evaluator.
+    """
+
+    space: Space
+    dataset: Dataset
+    metrics: tuple[str, ...]
+    seed: int
+    latency: Mapping[str, Any]
+    own: Evaluator | None = None
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The metrics, and those that the rank ensemble is made of."""
+        return tuple(dict.fromkeys([*self.metrics, *(PROXIES if RANK in self.metrics else ())]))
+
+    def of_run(self, run: Run, supernet: Supernet, evaluations: int) -> Evaluator:
+        """The evaluator of a run; its rank ensemble and its latencies are measured once.
+
+        Args:
+            run: Keeps both.
+            supernet: Trained.
+            evaluations: That the search plans; the ensemble ranks among no more networks than these.
+        """
+        evaluate = self.evaluator(supernet, self.latency_table(run))
+        if RANK not in self.needed:
+            return evaluate
+        from ...evaluators.ensemble import EnsembleEvaluator
+
+        return EnsembleEvaluator(evaluate, self._ensemble(run, evaluate, evaluations))
+
+    def evaluator(self, supernet: Supernet, table: LatencyTable | None = None) -> Evaluator:
+        """Costs, the supernet's scores, proxies, and latencies from the table; no rank yet."""
+        from ...evaluators.supernet import SupernetEvaluator
+
+        own = () if self.own is None else self.own.metrics
+        needed = [n for n in self.needed if n not in own]
+        costs = dict.fromkeys([*COSTS, *(n for n in needed if n.startswith("cost/"))])
+        valid = [n for n in needed if n.startswith("valid/") and n != SUBSET_TRAINING]
+        proxies = tuple(n for n in needed if n.startswith(PREFIX) and n != RANK)
+        images = scoring_images(self.dataset, self.seed)
+        parts: list[Evaluator] = [
+            CostEvaluator(self.space, tuple(costs)),
+            SupernetEvaluator(supernet, images, tuple(dict.fromkeys([SCORE, ACCURACY, *valid])), seed=self.seed),
+        ]
+        if proxies:
+            from ...evaluators.proxies import ProxyEvaluator
+
+            parts.append(ProxyEvaluator(self.space, self.dataset, proxies, images=PROXY_IMAGES, seed=self.seed))
+        if SUBSET_TRAINING in needed:
+            parts.append(self._subset_training())
+        if table is not None:
+            from ...evaluators.latency import LatencyEvaluator
+
+            parts.append(LatencyEvaluator(self.space, table))
+        return CombinedEvaluator((*parts, *(() if self.own is None else (self.own,))))
+
+    def latency_table(self, run: Run) -> LatencyTable | None:
+        """Measured once on this machine, then read from the run; None if nobody asks."""
+        if not self.latency:
+            return None
+        from ...timing.lookup import LatencyTable, measure_table
+
+        records = run.read(LATENCY)
+        if not records:
+            records = measure_table(self.space, **self.latency).to_records()
+            run.write(LATENCY, "".join(json.dumps(r) + "\n" for r in records))
+        return LatencyTable.from_records(records)
+
+    def _subset_training(self) -> Evaluator:
+        from ...evaluators.subset_training import ON, SubsetTrainingEvaluator, SubsetTrainingScore
+        from ...selection.subsets import available_rows
+        from ..select.trainings import RECIPE, recipe_for
+
+        size = min(MAX_SUBSET_IMAGES, len(available_rows(self.dataset, ON)))
+        recipe = recipe_for(RECIPE, size)
+        return SubsetTrainingScore(SubsetTrainingEvaluator(self.space, self.dataset, recipe, size, seed=self.seed))
+
+    def _ensemble(self, run: Run, evaluate: Evaluator, evaluations: int) -> RankEnsemble:
+        """What the proxies say of random networks, measured once."""
+        if not (run.path / ENSEMBLE).exists():
+            rng = np.random.default_rng([self.seed, REFERENCE_STREAM])
+            drawn = self.space.sample(rng, min(MAX_REFERENCES, evaluations)).tolist()
+            archs: list[Arch] = list(dict.fromkeys(self.space.canonical(tuple(a)) for a in drawn))
+            ensemble = RankEnsemble.of(PROXIES, evaluate(archs))
+            run.write(ENSEMBLE, json.dumps(ensemble.to_json()) + "\n")
+        return RankEnsemble.from_json(json.loads((run.path / ENSEMBLE).read_text()))
 
 
-def evaluator(job: Job, supernet: Supernet, table: LatencyTable | None = None) -> Evaluator:
-    """Costs, the supernet's scores, votes, and looked-up latency where it is asked for; no rank yet."""
-    from ...evaluators.supernet import SupernetEvaluator
-
-    wanted = _wanted(job)
-    costs = dict.fromkeys([*COSTS, *(n for n in wanted if n.startswith("cost/"))])
-    scores = dict.fromkeys([SCORE, ACCURACY, *(n for n in wanted if n.startswith("valid/") and n != SUBSET_TRAINING)])
-    votes = tuple(n for n in wanted if n.startswith(PREFIX) and n != RANK)
-    images = scoring_images(job.dataset, job.seed)
-    parts: list[Evaluator] = [
-        CostEvaluator(job.space, tuple(costs)),
-        SupernetEvaluator(supernet, images, tuple(scores), seed=job.seed),
-    ]
-    if votes:
-        from ...evaluators.proxies import ProxyEvaluator
-
-        parts.append(ProxyEvaluator(job.space, job.dataset, votes, images=PROBES, seed=job.seed))
-    if SUBSET_TRAINING in wanted:
-        parts.append(_ladder(job))
-    if table is not None:
-        from ...evaluators.latency import LatencyEvaluator
-
-        parts.append(LatencyEvaluator(job.space, table))
-    return CombinedEvaluator(tuple(parts))
-
-
-def _ladder(job: Job) -> Evaluator:
-    from ...evaluators.subset_training import ON, SubsetTrainingEvaluator, SubsetTrainingScore
-    from ...selection.subsets import available_rows
-    from ..select.trainings import RECIPE, recipe_for
-
-    size = min(RUNG, len(available_rows(job.dataset, ON)))
-    return SubsetTrainingScore(
-        SubsetTrainingEvaluator(job.space, job.dataset, recipe_for(RECIPE, size), size, seed=job.seed)
-    )
-
-
-def _wanted(job: Job) -> list[str]:
-    """Metrics that are asked for, and those that vote on what is."""
-    asked = [*(o.name for o in job.objectives), *(c.name for c in job.where)]
-    return list(dict.fromkeys([*asked, *(PROXIES if RANK in asked else ())]))
-
-
-def _ballot(job: Job, run: Run, evaluate: Evaluator) -> RankEnsemble:
-    """What the voters say of random networks, asked once; of no more than the search itself evaluates."""
-    if not (run.path / BALLOT).exists():
-        rng = np.random.default_rng([job.seed, REFERRING])
-        references = min(REFERENCES, Plan.from_settings(job.settings["plan"]).evaluations)
-        drawn = job.space.sample(rng, references).tolist()
-        archs: list[Arch] = list(dict.fromkeys(job.space.canonical(tuple(a)) for a in drawn))
-        ballot = RankEnsemble.of(PROXIES, evaluate(archs))
-        run.write(BALLOT, json.dumps(ballot.to_json()) + "\n")
-    return RankEnsemble.from_json(json.loads((run.path / BALLOT).read_text()))
-
-
-def scoring_images(dataset: Dataset, seed: int, most: int = IMAGES) -> Dataset:
+def scoring_images(dataset: Dataset, seed: int, most: int = MAX_SCORING_IMAGES) -> Dataset:
     """The same data with at most so many validation images; the others are put aside with those for calibration."""
     valid = dataset.splits["valid"]
     if len(valid) <= most:
         return dataset
-    order = np.random.default_rng([seed, SCORING]).permutation(valid)
+    order = np.random.default_rng([seed, SCORING_STREAM]).permutation(valid)
     spare = np.concatenate([dataset.splits["calibrate"], order[most:]])
     return replace(dataset, splits={**dataset.splits, "valid": np.sort(order[:most]), "calibrate": spare})
-
-
-def latency_table(job: Job, run: Run) -> LatencyTable | None:
-    """Measured once on this machine, then read from the run; none if nobody asks."""
-    if not job.latency:
-        return None
-    from ...timing.lookup import LatencyTable, measure_table
-
-    records = run.read(LATENCY)
-    if not records:
-        records = measure_table(job.space, **job.latency).to_records()
-        run.write(LATENCY, "".join(json.dumps(r) + "\n" for r in records))
-    return LatencyTable.from_records(records)

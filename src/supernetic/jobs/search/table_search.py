@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,25 +18,27 @@ from ...errors import BudgetError, InputError
 from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator, TableEvaluator
 from ...evaluators.cost import COSTS
 from ...objective import Constraint, Objective, combine
+from ...progress import Event, OnEvent
 from ...runs.location import open_or_resume
-from ...runs.request import save_request
 from ...searchers import Searcher, SearchProblem, run_search
 from ...space import Arch, SequentialSpace, Space
+from ..job import RESULT
+from ..request import Request
 from .goals import (
     Generation,
+    Goals,
     HypervolumeReference,
-    SearchResult,
-    adjusted,
-    at_least,
-    engine_record,
+    TableSearchResult,
     reporter,
+    resolve_goals,
     result_of,
-    settle,
+    searcher_record,
+    with_sizes,
 )
 
-EVALUATIONS = 1000  # of searchers that never end by themselves
+DEFAULT_EVALUATIONS = 1000  # of searchers that never end by themselves
 CLASSES = {"CIFAR-10": 10, "CIFAR-100": 100, "ImageNet16-120": 120}
-SAMPLED = 2000  # rows that stand for a table whose costs are slow to compute
+MAX_SAMPLED_ROWS = 2000  # rows that stand for a table whose costs are slow to compute
 
 
 def search_table(
@@ -55,37 +58,95 @@ def search_table(
     allow_test_columns: bool = False,
     seed: int = 0,
     out: str | Path | None = None,
-    progress: Callable[[Generation], None] | None = None,
-) -> SearchResult:
-    """Search a benchmark table: a bundled one by name, a file (then `space` says what its rows mean), or an object.
+    on_event: OnEvent | None = None,
+) -> TableSearchResult:
+    """Search a benchmark table for the best architectures under limits; it takes seconds.
 
-    By default: the best score and the least MACs, where the score is the table's first column that is no test data.
-    An accuracy that is maximised has to be at least twice chance, unless `where` says otherwise. Test columns are
-    refused unless `allow_test_columns` says that this is a study of the searcher. `without` masks operations.
-    A run that exists with the same settings is resumed; `runs/<date>-<space>` is the default place.
+    A run that exists with the same settings is resumed.
+
+    Args:
+        table: A bundled table by name, a file, or a table.
+        space: What the rows of a file mean.
+        without: Operations that are masked.
+        objectives: `max NAME` or `min NAME`; by default the best score (the table's first column that is no test
+            data) and the least MACs.
+        where: Limits. An accuracy that is maximised has to be at least twice chance unless a limit says otherwise.
+        searcher: A name or a searcher of your own.
+        population: Population size of the searcher.
+        generations: Generations of the searcher.
+        weights: Of the objectives, for searchers that have them.
+        evaluations: Stop after this many.
+        preset: `scarlet`: the objectives, weights and limits of SCARLET-NAS.
+        keep: Architectures to choose on the front.
+        allow_test_columns: Search on test columns, which is a study of the searcher; the run records it.
+        seed: Of the searcher.
+        out: The run directory, by default `runs/<date>-<space>`.
+        on_event: Receives progress.
+
+    Returns:
+        The front and the chosen architectures.
     """
-    asked = dict(locals())
-    for name, value, least in (("keep", keep, 1), ("evaluations", evaluations, 1), ("population", population, 2)):
-        at_least(name, value, least)
-    at_least("generations", generations, 1)
-    at_least("seed", seed, 0)
-    full = _open(table, space).restrict(without)
-    goals, limits, engine = _settled(full, objectives, where, searcher, preset, allow_test_columns)
-    engine = adjusted(engine, population, generations, weights, len(goals))
-    budget = EVALUATIONS if evaluations is None and engine.needs_budget else evaluations
-    evaluate = _evaluator(full, [*goals, *limits])
-    partial = len(full) < full.space.size
-    task = SearchProblem(full.space, goals, limits, full.archs if partial else None)
-    task.sample(np.random.default_rng(seed), 1)  # a budget that holds nothing is known before anything is written
-    volume_reference = _yardstick(task, full, evaluate)
-    settings = _settings(full, task, engine, budget, allow_test_columns, seed)
-    with open_or_resume(out, full.space.name, settings) as run:
-        save_request(run, asked)
-        report = reporter(task, lambda _: volume_reference, engine, progress) if progress else None
-        trials = run_search(engine, task, evaluate, run, seed=seed, budget=budget, progress=report)
-        result = result_of(task, volume_reference, trials, run, settings, keep)
-        run.write("result.json", json.dumps(result.to_json(), indent=1) + "\n")
+    request = TableSearchRequest(
+        table, space, without, objectives, where, searcher, population, generations, weights, evaluations, preset, keep,
+        allow_test_columns, seed,
+    )  # fmt: skip
+    return search_table_by(request, out=out, on_event=on_event)
+
+
+@dataclass(frozen=True)
+class TableSearchRequest(Request):
+    """The settings of `search_table`."""
+
+    table: str | Path | Table | None = None
+    space: str | Space | None = None
+    without: Sequence[str] = ()
+    objectives: Sequence[str | Objective] = ()
+    where: Sequence[str | Constraint] = ()
+    searcher: str | Searcher = "nsga2"
+    population: int | None = None
+    generations: int | None = None
+    weights: Sequence[float] = ()
+    evaluations: int | None = None
+    preset: str | None = None
+    keep: int = 5
+    allow_test_columns: bool = False
+    seed: int = 0
+
+    MINIMUM: ClassVar[Mapping[str, float]] = {
+        "keep": 1, "evaluations": 1, "population": 2, "generations": 1, "seed": 0,
+    }  # fmt: skip
+    LISTS: ClassVar[tuple[str, ...]] = ("without", "objectives", "where", "weights")
+
+
+def search_table_by(
+    request: TableSearchRequest, *, out: str | Path | None = None, on_event: OnEvent | None = None
+) -> TableSearchResult:
+    """Do what a request says. It takes seconds, so there is neither a plan nor a page."""
+    table = _open(request.table, request.space).restrict(request.without)
+    goals = _goals(table, request)
+    searcher = with_sizes(
+        goals.searcher, request.population, request.generations, request.weights, len(goals.objectives)
+    )
+    budget = request.evaluations or (DEFAULT_EVALUATIONS if searcher.needs_budget else None)
+    evaluate = _evaluator(table, [*goals.objectives, *goals.where])
+    rows = table.archs if len(table) < table.space.size else None
+    problem = SearchProblem(table.space, goals.objectives, goals.where, rows)
+    problem.sample(np.random.default_rng(request.seed), 1)  # a budget that holds nothing is known before any writing
+    reference = _reference(problem, table, evaluate)
+    settings = {**_settings(table, problem, searcher, budget, request), "request": request.record()}
+    with open_or_resume(out, table.space.name, settings, uncompared=("request",)) as run:
+        progress = reporter(problem, lambda _: reference, searcher, _sender(on_event, budget)) if on_event else None
+        trials = run_search(searcher, problem, evaluate, run, seed=request.seed, budget=budget, progress=progress)
+        result = result_of(problem, reference, trials, run, settings, request.keep)
+        run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
     return result
+
+
+def _sender(on_event: OnEvent, budget: int | None) -> Callable[[Generation], None]:
+    def send(generation: Generation) -> None:
+        on_event(Event("search", str(generation), done=generation.evaluations, total=budget or 0))
+
+    return send
 
 
 # --- what is asked for ------------------------------------------------------------------------------------------------
@@ -100,24 +161,18 @@ def _open(table: str | Path | Table | None, space: str | Space | None) -> Table:
     return catalog.table(table or (of.name if of else ""), of)
 
 
-def _settled(
-    table: Table,
-    objectives: Sequence[str | Objective],
-    where: Sequence[str | Constraint],
-    searcher: str | Searcher,
-    preset: str | None,
-    allow_test_columns: bool,
-) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], Searcher]:
-    """Objectives and constraints with full names, and the searcher."""
-    names = [*COSTS, *(f"table/{c}" for c in table.columns)]
-    asked = settle(
-        names, objectives, where, searcher, preset, lambda: Objective(_score(table, allow_test_columns), True)
-    )
-    limits = list(asked.where)
-    limits += [c for c in _floors(table, asked.objectives) if c.name not in {c.name for c in limits}]
-    if not allow_test_columns:
-        _refuse_test(table, [*asked.objectives, *limits])
-    return asked.objectives, tuple(combine(limits).values()), asked.searcher
+def _goals(table: Table, request: TableSearchRequest) -> Goals:
+    """Objectives and limits with full names, and the searcher; test columns only if they are allowed."""
+    names, allow = [*COSTS, *(f"table/{c}" for c in table.columns)], request.allow_test_columns
+    goals = resolve_goals(
+        names, request.objectives, request.where, request.searcher, request.preset,
+        lambda: Objective(_score(table, allow), True),
+    )  # fmt: skip
+    limited = {c.name for c in goals.where}
+    limits = [*goals.where, *(c for c in _floors(table, goals.objectives) if c.name not in limited)]
+    if not allow:
+        _refuse_test(table, [*goals.objectives, *limits])
+    return dataclasses.replace(goals, where=tuple(combine(limits).values()))
 
 
 def _score(table: Table, allow_test_columns: bool) -> str:
@@ -160,38 +215,38 @@ def _evaluator(table: Table, items: Sequence[Objective | Constraint]) -> Evaluat
 
 
 def _settings(
-    table: Table, task: SearchProblem, engine: Searcher, budget: int | None, allow_test_columns: bool, seed: int
+    table: Table, problem: SearchProblem, searcher: Searcher, budget: int | None, request: TableSearchRequest
 ) -> dict[str, Any]:
-    used = [n.removeprefix("table/") for n in _metric_names(task) if n.startswith("table/")]
+    used = [n.removeprefix("table/") for n in _metric_names(problem) if n.startswith("table/")]
     digest = hashlib.sha256(table.archs.tobytes())
     for name in sorted(used):
         digest.update(name.encode() + table[name].values.tobytes())
     return {
-        "job": "search",
-        "seed": seed,
-        "allow_test_columns": allow_test_columns,
+        "job": "table-search",
+        "seed": request.seed,
+        "allow_test_columns": request.allow_test_columns,
         "evaluations": budget,
-        "objectives": [str(o) for o in task.objectives],
+        "objectives": [str(o) for o in problem.objectives],
         "space": {"name": table.space.name, "fingerprint": table.space.fingerprint},
         "table": {"rows": len(table), "fingerprint": digest.hexdigest()[:16]},
-        "searcher": engine_record(engine),
-        "where": [dataclasses.asdict(c) for c in task.constraints],
+        "searcher": searcher_record(searcher),
+        "where": [dataclasses.asdict(c) for c in problem.constraints],
     }
 
 
-def _metric_names(task: SearchProblem) -> list[str]:
-    return list(dict.fromkeys([o.name for o in task.objectives] + [c.name for c in task.constraints]))
+def _metric_names(problem: SearchProblem) -> list[str]:
+    return list(dict.fromkeys([o.name for o in problem.objectives] + [c.name for c in problem.constraints]))
 
 
-def _yardstick(task: SearchProblem, table: Table, evaluate: Evaluator) -> HypervolumeReference:
+def _reference(problem: SearchProblem, table: Table, evaluate: Evaluator) -> HypervolumeReference:
     """From the rows that satisfy the constraints; an error if there are none."""
-    every = isinstance(table.space, SequentialSpace) or len(table) <= SAMPLED
-    rows = np.arange(len(table)) if every else np.linspace(0, len(table) - 1, SAMPLED).astype(np.int64)
+    every = isinstance(table.space, SequentialSpace) or len(table) <= MAX_SAMPLED_ROWS
+    rows = np.arange(len(table)) if every else np.linspace(0, len(table) - 1, MAX_SAMPLED_ROWS).astype(np.int64)
     archs: list[Arch] = [tuple(a) for a in table.archs[rows].tolist()]
-    good = [m for m in evaluate(archs) if task.verdict(m)[0] == "ok"]
+    good = [m for m in evaluate(archs) if problem.verdict(m)[0] == "ok"]
     if not good:
-        limits = " and ".join(map(str, task.constraints)) or "finite numbers"
+        limits = " and ".join(map(str, problem.constraints)) or "finite numbers"
         raise BudgetError(f"{table.space.name}: no architecture of the table satisfies {limits}")
-    points = pareto.points(good, task.objectives)
+    points = pareto.points(good, problem.objectives)
     reference = tuple(points.max(axis=0).tolist())
     return HypervolumeReference(reference, pareto.hypervolume(points, reference) if every else None)

@@ -1,38 +1,38 @@
-"""`select`: train models on a ladder of subsets, and say which to take."""
+"""`select`: train models on subsets of the data, from small to large, and say which to take."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 from ...datasets import Dataset
 from ...errors import InputError
 from ...families import CandidateModel
 from ...networks.pool import dataset_of
 from ...parallel.workers import usual_workers
-from ...runs.directory import SETTINGS, TIMINGS, read_settings
-from ...runs.location import open_or_resume, resolve_directory
-from ...runs.request import save_request
+from ...progress import OnEvent
+from ...reports.select import RECORD, write_select
+from ...result import Result
+from ...runs.directory import TIMINGS, Run
 from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
-from ...text import duration
 from ...training.recipe import Recipe, read_recipe
-from .models import read_models, said_models
-from .plan import Pace, estimate, require_minutes, time_steps
-from .result import SelectResult, planned, write
-from .trainings import RATES, RECIPE, RESULT, Outcome, SubsetTraining, recipe_for, train_subsets
+from ..job import Job, Step, run_job
+from .models import read_models
+from .plan import Pace, SelectPlan, estimate, time_steps
+from .queue import Queue, with_sizes
+from .request import SelectRequest
+from .result import SelectResult, planned, read_result, write
+from .tables import trainings_csv
+from .trainings import RATES, RECIPE
 
-MINUTES = 8.0  # that an automatic ladder is fitted into, unless told otherwise
-TRAININGS = "trainings"
-EVERY = 20.0  # seconds between two lines about progress
-EARLY = 0.02  # of the work: before that, nothing is said about the time left
-
-Tell = Callable[[str], None]
+DEFAULT_MINUTES = 8.0  # that automatic sizes are fitted into
+TRAININGS, RATES_FILE, TRAINED = "trainings", "rates.json", "trainings.csv"
 
 
 def select(
@@ -50,161 +50,179 @@ def select(
     workers: int | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
-    tell: Tell | None = None,
+    on_event: OnEvent | None = None,
 ) -> SelectResult:
     """Which model suits the data: train all on nested subsets, compare them by calibrated cross-entropy, decide.
 
-    `models` are names as `supernetic.model_names` has them, in the CPU or the full `size`; `sizes` are numbers of
-    images, of which nine tenths train and one tenth calibrates; the smaller half of them gets twice the `seeds`. Scores
-    are taken `on` the test or the valid split. Everything is fitted into `minutes` by giving up seeds, then the largest
-    sizes; an automatic ladder has 8 unless told otherwise, a given one has no limit. Interrupted, it goes on with the
-    trainings that are not finished. With `dry_run` the plan is told, and nothing is written.
+    An interrupted run goes on with the trainings that are not finished.
+
+    Args:
+        data: Images: a name, a folder, an `.npz` or an archive.
+        models: Names as `supernetic.model_names` has them, or a `.txt` file with one per line; six for a CPU by
+            default.
+        sizes: `auto`, or numbers of images such as `250,500,1000`. Nine tenths train and one tenth calibrates.
+        seeds: At the larger sizes; the smaller half gets twice as many.
+        minutes: Fit everything into this time, by giving up seeds and then the largest sizes. Automatic sizes have 8
+            minutes by default, given ones no limit.
+        on: The split that scores are taken on: `test` or `valid`.
+        stratified: Subsets with all classes in proportion.
+        size: Of models that name none: `cpu` or `full`.
+        recipe: Training settings, a TOML file.
+        limit: Take a subset of so many images.
+        workers: Trainings at a time; as many as processors by default.
+        out: The run directory.
+        dry_run: Check everything, return the plan, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The decision with its evidence, or the plan after a dry run.
     """
-    began = monotonic()
-    tell = tell or (lambda _: None)
-    require_minutes(minutes)
-    workers = usual_workers() if workers is None else workers
-    if workers < 1:
-        raise InputError(f"there must be a worker, got {workers}")
-    source = str(Path(data).resolve()) if Path(data).exists() else str(data)
-    loading = {"source": source, **({} if limit is None else {"limit": limit})}
-    dataset = dataset_of(loading)
-    members = read_models(models, dataset, size)
-    settled = RECIPE if recipe is None else read_recipe(recipe)
-    if settled.sampler is not None:
-        raise InputError(f"{recipe}: a model has no paths to sample: the recipe must have no sampler")
-    subsets = make_schedule(sizes, seeds, dataset, on, stratified=stratified)
-    limited = minutes if minutes is not None or sizes != AUTO else MINUTES
-    identity = _identity(dataset, members, settled, subsets, limited)
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    path = resolve_directory(
-        out, f"select-{dataset.name}", lambda settings: settings.get("fitted", {}).get("identity") == digest
-    )
-    before = read_settings(path) if (path / SETTINGS).exists() else {}
-    paces: Mapping[str, Pace]
-    notes: list[str] = []
-    if before.get("fitted", {}).get("identity") == digest:  # what was planned then holds, however long things take now
-        fitted = replace(subsets, sizes=tuple(before["fitted"]["sizes"]), seeds=tuple(before["fitted"]["seeds"]))
-        notes = list(before["fitted"]["given_up"])
-        paces = {name: Pace(*pace) for name, pace in before["paces"].items()}
-    else:
-        fitted, paces = subsets, time_steps(members, dataset, settled, subsets)
-    scored = len(dataset.splits[on])
-
-    def cost(tried: SubsetSchedule) -> float:
-        return estimate(tried, paces, settled, scored, workers)
-
-    if limited is not None and not before:
-        fitted, notes = fit_schedule(subsets, cost, 60 * limited)
-    plan = planned(dataset, members, fitted, cost(fitted), notes)
-    for line in plan.lines():
-        tell(line)
-    if dry_run:
-        return plan
-    settings = {
-        **identity,
-        "fitted": {"sizes": fitted.sizes, "seeds": fitted.seeds, "given_up": notes, "identity": digest},
-        "paces": {name: [p.step, p.image] for name, p in paces.items()},
-    }
-    asked = {
-        "data": data, "models": said_models(models), "sizes": sizes, "seeds": seeds, "minutes": minutes, "on": on,
-        "stratified": stratified, "size": size, "recipe": recipe, "limit": limit, "workers": workers,
-    }  # fmt: skip
-    with open_or_resume(path, path.name, settings) as run:
-        save_request(run, asked)
-        costs = {(m, n): pace.seconds(settled, n, scored) for m, pace in paces.items() for n in fitted.sizes}
-        queue = Queue(
-            members, settled, fitted, loading, dataset.fingerprint, run.path / TRAININGS, workers, costs, tell
-        )
-        try:
-            rates, subset_trainings, outcomes = queue.train()
-        finally:
-            if queue.began is not None:
-                run.append(TIMINGS, [{"task": "trainings", "seconds": round(monotonic() - began, 1)}])
-        seconds = sum(r["seconds"] for r in run.read(TIMINGS))
-        if limited is not None and seconds > 60 * limited:
-            notes = [*notes, f"it took {seconds / 60:.1f} minutes, more than the {limited:g} that it was fitted into"]
-        return write(run, dataset, members, fitted, rates, subset_trainings, outcomes, notes, seconds)
+    request = SelectRequest(data, models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers)
+    return select_by(request, out=out, dry_run=dry_run, on_event=on_event)
 
 
-def _identity(
-    dataset: Dataset, members: Sequence[CandidateModel], recipe: Recipe, subsets: SubsetSchedule, minutes: float | None
-) -> dict[str, Any]:
-    """What makes two runs one: all that was asked for, but not how long it took or what had to be given up."""
-    return {
-        "job": "select",
-        "data": dataset.summary(),
-        "models": {m.name: m.fingerprint for m in members},
-        "recipe": recipe.settings(),
-        "rates": list(RATES),
-        "asked": {**asdict(subsets), "minutes": minutes},
-    }
+def select_by(
+    request: SelectRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
+) -> SelectResult:
+    """Do what a request says."""
+    result = run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    assert isinstance(result, SelectResult)
+    return result
 
 
-@dataclass
-class Queue:
-    """All trainings: first those that choose learning rates, then the others."""
+@dataclass(frozen=True)
+class SelectJob(Job[SelectPlan, SelectResult]):
+    """A choice that is prepared: data loaded, models parsed, recipe read."""
 
-    members: Sequence[CandidateModel]
+    kind: ClassVar[str] = "select"
+    uncompared: ClassVar[tuple[str, ...]] = ("request",)  # what it came to is compared; workers may change
+
+    request: SelectRequest
+    dataset: Dataset
+    loading: Mapping[str, Any]
+    models: tuple[CandidateModel, ...]
     recipe: Recipe
-    subsets: SubsetSchedule
-    loading: Mapping[str, Any]  # arguments of `datasets.load`
-    data: str  # fingerprint
-    directory: Path
+    subsets: SubsetSchedule  # as asked for, before anything is given up
     workers: int
-    costs: Mapping[tuple[str, int], float]  # seconds that a training may take, by model and size
-    tell: Tell
-    done: float = 0.0  # seconds of work, as estimated
-    began: float | None = None  # when the first training moved: workers take a while to start
 
-    def train(self) -> tuple[dict[str, float], list[SubsetTraining], list[Outcome]]:
-        """(the learning rate of each model, all rungs with it, what became of them)."""
-        trials = [self._rung(m, self.subsets.middle, 0, rate) for rate in RATES for m in self.members]
-        every = [self._rung(m, n, s, RATES[0]) for n, s in self.subsets.subset_trainings() for m in self.members]
-        later = [r for r in every if (r.size, r.seed) != (self.subsets.middle, 0)]
-        found = self._train(trials, "learning rates", sum(self._cost(r) for r in later))
-        rates = {m.name: RATES[1] for m in self.members}
-        for m in self.members:
-            known = [
-                (o.calibration, r.recipe.lr)
-                for r, o in zip(trials, found, strict=True)
-                if r.member is m and not o.reason
-            ]
-            rates[m.name] = min(known, default=(0.0, RATES[1]))[1]
-        subset_trainings = [replace(r, recipe=recipe_for(self.recipe, r.size, rates[r.member.name])) for r in every]
-        return rates, subset_trainings, self._train(subset_trainings, "trainings", 0.0)
+    @classmethod
+    def prepare(cls, request: SelectRequest, send: OnEvent) -> SelectJob:
+        """Everything that can be known and refused before the first step."""
+        source = str(Path(request.data).resolve()) if Path(request.data).exists() else str(request.data)
+        loading = {"source": source, **({} if request.limit is None else {"limit": request.limit})}
+        dataset = dataset_of(loading)
+        models = read_models(request.models, dataset, request.size)
+        recipe = RECIPE if request.recipe is None else read_recipe(request.recipe)
+        if recipe.sampler is not None:
+            raise InputError(f"{request.recipe}: a model has no paths to sample: the recipe must have no sampler")
+        subsets = make_schedule(request.sizes, request.seeds, dataset, request.on, stratified=request.stratified)
+        return cls(request, dataset, loading, tuple(models), recipe, subsets, request.workers or usual_workers())
 
-    def _rung(self, member: CandidateModel, size: int, seed: int, rate: float) -> SubsetTraining:
-        recipe = recipe_for(self.recipe, size, rate)
-        on, stratified = self.subsets.on, self.subsets.stratified
-        return SubsetTraining(member, recipe, size, seed, on, stratified, self.loading, self.data)
+    @property
+    def asked(self) -> SelectRequest:
+        """What was asked for."""
+        return self.request
 
-    def _cost(self, training: SubsetTraining) -> float:
-        """Seconds that are still to be spent on it."""
-        done = (self.directory / training.key / RESULT).exists()
-        return 0.0 if done else self.costs[training.member.name, training.size]
+    @property
+    def title(self) -> str:
+        """The job's name and the data's."""
+        return f"select-{self.dataset.name}"
 
-    def _train(self, subset_trainings: Sequence[SubsetTraining], what: str, later: float) -> list[Outcome]:
-        """In worker processes, with a line about progress now and then."""
-        weights = [self._cost(r) for r in subset_trainings]
-        parts = [0.0 if w else 1.0 for w in weights]
-        before, total = self.done, self.done + sum(weights) + later
-        last = monotonic()
+    @property
+    def minutes(self) -> float | None:
+        """That everything is fitted into."""
+        given, automatic = self.request.minutes, self.request.sizes == AUTO
+        return given if given is not None or not automatic else DEFAULT_MINUTES
 
-        def watch(i: int, done: int, steps: int) -> None:
-            nonlocal last
-            ended = done == steps and parts[i] < 1
-            parts[i] = done / steps
-            now = monotonic()
-            self.began = self.began or now
-            if ended or now - last >= EVERY:
-                last = now
-                share = (before + sum(w * p for w, p in zip(weights, parts, strict=True))) / total
-                left = f", {duration((now - self.began) / share * (1 - share))} left" if share >= EARLY else ""
-                finished = sum(p >= 1 for p in parts)
-                count = f"{finished} of {len(subset_trainings)}"
-                self.tell(f"{what}: {count}, {100 * share:.0f} %{left} ({subset_trainings[i].name})")
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes two runs one: all that was asked for, but not how long it took or what had to be given up."""
+        return {
+            "data": self.dataset.summary(),
+            "models": {m.name: m.fingerprint for m in self.models},
+            "recipe": self.recipe.settings(),
+            "rates": list(RATES),
+            "asked": {**asdict(self.subsets), "minutes": self.minutes},
+        }
 
-        found = train_subsets(subset_trainings, self.directory, self.workers, watch)
-        self.done += sum(weights)
-        return found
+    def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
+        """What it came to counts, not how it was said."""
+        fitted = settings.get("fitted", {})
+        return settings.get("job") == self.kind and fitted.get("identity") == _digest(self.identity)
+
+    def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> SelectPlan:
+        """Sizes and seeds that fit the time; those of a run that exists hold, however long things take now."""
+        if earlier is not None:
+            fitted = earlier["fitted"]
+            subsets = with_sizes(self.subsets, fitted["sizes"], fitted["seeds"])
+            paces, notes = {m: Pace(*p) for m, p in earlier["paces"].items()}, fitted["given_up"]
+        else:
+            subsets, notes = self.subsets, []
+            paces = time_steps(self.models, self.dataset, self.recipe, self.subsets)
+            if self.minutes is not None:
+                subsets, notes = fit_schedule(subsets, lambda s: self._seconds(s, paces), 60 * self.minutes)
+        dry = planned(self.dataset, self.models, subsets, self._seconds(subsets, paces), notes)
+        return SelectPlan(subsets, paces, tuple(notes), dry)
+
+    def _seconds(self, subsets: SubsetSchedule, paces: Mapping[str, Pace]) -> float:
+        scored = len(self.dataset.splits[self.request.on])
+        return estimate(subsets, paces, self.recipe, scored, self.workers)
+
+    def settings(self, plan: SelectPlan) -> dict[str, Any]:
+        """What was asked for, and what was fitted into the time."""
+        fitted = {"sizes": plan.subsets.sizes, "seeds": plan.subsets.seeds, "given_up": plan.notes}
+        return {
+            **self.identity,
+            "fitted": {**fitted, "identity": _digest(self.identity)},
+            "paces": {name: [p.step, p.image] for name, p in plan.paces.items()},
+        }
+
+    def steps(self, plan: SelectPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
+        """Choose learning rates, train, decide."""
+        queue = Queue(
+            self.models, self.recipe, plan.subsets, self.loading, self.dataset.fingerprint, self.workers, send
+        )
+
+        def choose_rates(run: Run) -> None:
+            run.write(RATES_FILE, json.dumps(queue.choose_rates(run.path / TRAININGS)) + "\n")
+
+        def train(run: Run) -> None:
+            outcomes = queue.train(_rates(run), run.path / TRAININGS)
+            run.write(TRAINED, trainings_csv(queue.trainings(_rates(run)), outcomes))
+
+        def decide(run: Run) -> None:
+            rates = _rates(run)
+            trainings, outcomes = queue.trainings(rates), queue.outcomes(rates, run.path / TRAININGS)
+            seconds = sum(r["seconds"] for r in run.read(TIMINGS))
+            notes = [*plan.notes, *self._overtime(seconds)]
+            write(run, self.dataset, self.models, plan.subsets, rates, trainings, outcomes, notes, seconds)
+
+        return [Step("rates", RATES_FILE, choose_rates), Step("train", TRAINED, train), Step("decide", RECORD, decide)]
+
+    def _overtime(self, seconds: float) -> list[str]:
+        limit = self.minutes
+        if limit is None or seconds <= 60 * limit:
+            return []
+        return [f"it took {seconds / 60:.1f} minutes, more than the {limit:g} that it was fitted into"]
+
+    def planned(self, plan: SelectPlan) -> Result:
+        """What would be done."""
+        return plan.dry
+
+    def read(self, path: Path) -> SelectResult:
+        """The result, from the run's record."""
+        return read_result(path)
+
+    def write_page(self, path: Path) -> None:
+        """The report, once there is something to report."""
+        if (path / RECORD).exists():
+            write_select(path)
+
+
+def _rates(run: Run) -> dict[str, float]:
+    rates: dict[str, float] = json.loads((run.path / RATES_FILE).read_text())
+    return rates
+
+
+def _digest(identity: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]

@@ -9,20 +9,20 @@ from statistics import median
 from time import perf_counter
 
 from ...datasets import Dataset
-from ...errors import InputError
 from ...families import CandidateModel
 from ...networks.training import one_thread, training
+from ...result import Result
 from ...selection.subsets import SubsetSchedule, take_subset
 from ...training.recipe import Recipe
 from ...training.schedule import plan_of
 from .trainings import RATES, recipe_for
 
-BATCHES = (8, 64)  # sizes that are timed
-TIMED = 5  # steps of each, after one that is not; their median counts, as other work on this machine slows it down
-SLACK = 1.15  # workers beside one another are slower than one alone
-SCORING = 0.35  # of a training step's time per image: the forward pass
-START = 0.4  # seconds of a training before its first step and after its last
-LOADING = 15.0  # seconds in which workers load torch, once for learning rates and once for the rest
+TIMED_BATCHES = (8, 64)  # images
+TIMED_STEPS = 5  # of each, after one that is not timed; the median counts, as other work slows single steps
+WORKER_SLOWDOWN = 1.15  # workers beside one another are slower than one alone
+FORWARD_SHARE = 0.35  # of a training step's time per image
+START_S = 0.4  # of a training before its first step and after its last
+WORKER_START_S = 15.0  # in which workers load torch, once for learning rates and once for the rest
 
 
 @dataclass(frozen=True)
@@ -33,33 +33,47 @@ class Pace:
     image: float
 
     def seconds(self, recipe: Recipe, size: int, scored: int) -> float:
-        """Of a whole training on a rung of so many images."""
+        """Of a whole training on a subset of so many images."""
         fitted = recipe_for(recipe, size)
         trained = size - size // 10
         steps = plan_of(fitted, max(1, trained // fitted.batch_size)).steps
-        return START + steps * (self.step + self.image * fitted.batch_size) + SCORING * self.image * scored
+        return START_S + steps * (self.step + self.image * fitted.batch_size) + FORWARD_SHARE * self.image * scored
+
+
+@dataclass(frozen=True)
+class SelectPlan(Result):
+    """Which subsets are trained on, and what had to be given up for that."""
+
+    subsets: SubsetSchedule
+    paces: Mapping[str, Pace]
+    notes: tuple[str, ...]
+    dry: Result  # the same as the result of a dry run
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        return self.dry.lines()
 
 
 def time_steps(
-    members: Sequence[CandidateModel], dataset: Dataset, recipe: Recipe, subsets: SubsetSchedule
+    models: Sequence[CandidateModel], dataset: Dataset, recipe: Recipe, subsets: SubsetSchedule
 ) -> dict[str, Pace]:
     """The pace of every model, from a few steps each."""
     data = take_subset(dataset, subsets.sizes[-1], 0, subsets.on, stratified=subsets.stratified)
     found = {}
     with one_thread():
-        for member in members:
-            few, many = (_step(member, data, recipe, batch) for batch in BATCHES)
-            image = max(1e-9, (many - few) / (BATCHES[1] - BATCHES[0]))
-            found[member.name] = Pace(max(0.0, few - image * BATCHES[0]), image)
+        for model in models:
+            few, many = (_step(model, data, recipe, batch) for batch in TIMED_BATCHES)
+            image = max(1e-9, (many - few) / (TIMED_BATCHES[1] - TIMED_BATCHES[0]))
+            found[model.name] = Pace(max(0.0, few - image * TIMED_BATCHES[0]), image)
     return found
 
 
-def _step(member: CandidateModel, data: Dataset, recipe: Recipe, batch: int) -> float:
+def _step(model: CandidateModel, data: Dataset, recipe: Recipe, batch: int) -> float:
     """Seconds."""
-    short = replace(recipe, batch_size=batch, length=f"{1 + TIMED} steps", warmup="0 steps")
+    short = replace(recipe, batch_size=batch, length=f"{1 + TIMED_STEPS} steps", warmup="0 steps")
     seconds = []
     began = perf_counter()
-    for _ in islice(training(member.build(0), member.resolution, data, short, 0), 1 + TIMED):
+    for _ in islice(training(model.build(0), model.resolution, data, short, 0), 1 + TIMED_STEPS):
         seconds.append(perf_counter() - began)
         began = perf_counter()
     return median(seconds[1:])
@@ -74,10 +88,4 @@ def estimate(subsets: SubsetSchedule, paces: Mapping[str, Pace], recipe: Recipe,
             one = pace.seconds(recipe, size, scored)
             total += one * (seeds + extra)
             longest = max(longest, one)
-    return LOADING + SLACK * max(total / workers, longest)
-
-
-def require_minutes(minutes: float | None) -> None:
-    """Refuse what is no time."""
-    if minutes is not None and not 0 < minutes < float("inf"):
-        raise InputError(f"minutes must be positive and finite, got {minutes:g}")
+    return WORKER_START_S + WORKER_SLOWDOWN * max(total / workers, longest)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...datasets import Dataset
-from ...errors import SupernetError
+from ...errors import RunError, SupernetError
 from ...families import CandidateModel
 from ...objective import show_quantity
 from ...reports.page import REPORT
-from ...reports.select import RECORD, write_select
+from ...reports.select import RECORD
 from ...result import Result
 from ...runs.directory import Run, jsonable
 from ...selection.agreement import agreements, contests
@@ -24,7 +26,7 @@ from ...selection.scores import METRICS
 from ...selection.subsets import SubsetSchedule
 from ...selection.summary_text import sentences
 from ...text import duration
-from .tables import agreement_csv, mdl_csv, profiles_csv, trainings_csv
+from .tables import agreement_csv, mdl_csv, profiles_csv
 from .trainings import Outcome, SubsetTraining
 
 
@@ -84,45 +86,44 @@ class SelectResult(Result):
 
 
 def planned(
-    dataset: Dataset, members: Sequence[CandidateModel], subsets: SubsetSchedule, seconds: float, notes: Sequence[str]
+    dataset: Dataset, models: Sequence[CandidateModel], subsets: SubsetSchedule, seconds: float, notes: Sequence[str]
 ) -> SelectResult:
     """What would be done."""
     return SelectResult(
-        dataset.name, None, None, subsets.on, tuple(m.name for m in members), _costs(members), subsets.sizes,
-        subsets.seeds, len(members) * sum(subsets.seeds), seconds, tuple(notes), (), None, {},
+        dataset.name, None, None, subsets.on, tuple(m.name for m in models), _costs(models), subsets.sizes,
+        subsets.seeds, len(models) * sum(subsets.seeds), seconds, tuple(notes), (), None, {},
     )  # fmt: skip
 
 
-def _costs(members: Sequence[CandidateModel]) -> dict[str, tuple[int, int]]:
-    return {m.name: m.costs() for m in members}
+def _costs(models: Sequence[CandidateModel]) -> dict[str, tuple[int, int]]:
+    return {m.name: m.costs() for m in models}
 
 
 def write(
     run: Run,
     dataset: Dataset,
-    members: Sequence[CandidateModel],
+    models: Sequence[CandidateModel],
     subsets: SubsetSchedule,
     rates: Mapping[str, float],
     subset_trainings: Sequence[SubsetTraining],
     outcomes: Sequence[Outcome],
     notes: Sequence[str],
     seconds: float,
-) -> SelectResult:
-    """Tables, record and page into the run."""
+) -> None:
+    """Tables and record into the run."""
     failed = {
-        r.member.name: f"{r.name}: {o.reason}" for r, o in zip(subset_trainings, outcomes, strict=True) if o.reason
+        r.model.name: f"{r.name}: {o.reason}" for r, o in zip(subset_trainings, outcomes, strict=True) if o.reason
     }
-    if len(failed) == len(members):
+    if len(failed) == len(models):
         raise SupernetError(f"every model failed: {next(iter(failed.values()))}")
     profiles = profiles_of(
-        dataset, [m.name for m in members if m.name not in failed], subsets, subset_trainings, outcomes
+        dataset, [m.name for m in models if m.name not in failed], subsets, subset_trainings, outcomes
     )
     decision, found, contest = decide(profiles), agreements(profiles), contests(profiles)
     bound = [r.name for r, o in zip(subset_trainings, outcomes, strict=True) if o.bound]
     every = [*notes, *(f"{why}; the model is left out" for why in failed.values())]
     if bound:
         every.append(f"too few images to calibrate with in {len(bound)} trainings, such as {bound[0]}")
-    run.write("trainings.csv", trainings_csv(subset_trainings, outcomes))
     run.write("profiles.csv", profiles_csv(profiles))
     run.write("agreement.csv", agreement_csv(found))
     run.write("mdl.csv", mdl_csv(decision.lengths))
@@ -132,7 +133,7 @@ def write(
         page=str(run.path / REPORT),
         on=subsets.on,
         models=profiles.models,
-        costs=_costs(members),
+        costs=_costs(models),
         sizes=subsets.sizes,
         seeds=subsets.seeds,
         trainings=len(subset_trainings),
@@ -156,8 +157,19 @@ def write(
         "recipe": subset_trainings[0].recipe.settings(),
     }
     run.write(RECORD, json.dumps(record, allow_nan=False) + "\n")
-    write_select(run.path)
-    return result
+
+
+def read_result(path: Path) -> SelectResult:
+    """The result of a run that came to its end."""
+    try:
+        record = json.loads((path / RECORD).read_text())
+        fields = {f.name: record[f.name] for f in dataclasses.fields(SelectResult)}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
+    for name in ("models", "sizes", "seeds", "notes", "sentences"):
+        fields[name] = tuple(fields[name])
+    costs = {m: (c[0], c[1]) for m, c in fields["costs"].items()}
+    return SelectResult(**{**fields, "costs": costs, "run": str(path), "page": str(path / REPORT)})
 
 
 def profiles_of(
@@ -168,7 +180,7 @@ def profiles_of(
     outcomes: Sequence[Outcome],
 ) -> Profiles:
     """Scores of the models whose trainings all came to an end."""
-    by = {(r.member.name, r.size, r.seed): o for r, o in zip(subset_trainings, outcomes, strict=True)}
+    by = {(r.model.name, r.size, r.seed): o for r, o in zip(subset_trainings, outcomes, strict=True)}
     cells = {
         (m, n): np.stack([by[m, n, s].images() for s in range(seeds)], axis=1)
         for m in models
@@ -180,16 +192,16 @@ def profiles_of(
 def _profile(profiles: Profiles, m: int) -> dict[str, dict[str, list[float | None]]]:
     """Of one model, by metric: means, standard deviations between seeds, ends of intervals; one number per size."""
 
-    def told(values: Floats) -> list[float | None]:
+    def plain(values: Floats) -> list[float | None]:
         return [jsonable(float(v)) for v in values]
 
     found = {}
     for i, metric in enumerate(METRICS):
         ends = np.array([interval(profiles.draws[:, i, m, k]) for k in range(len(profiles.sizes))])
         found[metric] = {
-            "mean": told(profiles.means[i, m]),
-            "sd": told(profiles.deviations[i, m]),
-            "low": told(ends[:, 0]),
-            "high": told(ends[:, 1]),
+            "mean": plain(profiles.means[i, m]),
+            "sd": plain(profiles.deviations[i, m]),
+            "low": plain(ends[:, 0]),
+            "high": plain(ends[:, 1]),
         }
     return found

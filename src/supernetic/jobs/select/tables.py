@@ -19,7 +19,7 @@ def trainings_csv(subset_trainings: Sequence[SubsetTraining], outcomes: Sequence
     lines = []
     for r, o in zip(subset_trainings, outcomes, strict=True):
         numbers = map(number, (o.temperature, *(o.metrics[m] for m in METRICS)))
-        lines.append((r.member.name, r.size, r.seed, f"{r.recipe.lr:g}", *numbers, o.reason))
+        lines.append((r.model.name, r.size, r.seed, f"{r.recipe.lr:g}", *numbers, o.reason))
     return csv_text(head, lines)
 
 

@@ -32,11 +32,11 @@ from ...selection.subsets import take_subset
 from ...training.recipe import Recipe
 
 RESULT, IMAGES = "result.json", "images.npz"
-BATCHES = 16  # of an epoch, at least: small rungs have smaller batches, so that all get some hundred updates
+MIN_BATCHES = 16  # of an epoch: small subsets have smaller batches, so that all get some hundred updates
 RATES = (2e-3, 6e-3, 2e-2)  # learning rates that are tried
 RECIPE = Recipe(
-    title="a rung on a CPU",
-    source="ours: 15 epochs of Adam, short enough for a CPU; paper 000 for the batch of 256",
+    title="a subset on a CPU",
+    source="ours: 15 epochs of Adam, short enough for a CPU; batch size of 'small data, big decisions'",
     length="15 epochs",
     batch_size=256,
     optimiser="adam",
@@ -48,9 +48,9 @@ RECIPE = Recipe(
 
 @dataclass(frozen=True)
 class SubsetTraining:
-    """A model, trained on a rung by a recipe, as plain data."""
+    """A model, trained on a subset by a recipe, as plain data."""
 
-    member: CandidateModel
+    model: CandidateModel
     recipe: Recipe
     size: int
     seed: int
@@ -63,8 +63,8 @@ class SubsetTraining:
     def settings(self) -> dict[str, Any]:
         """All that the result depends on."""
         return {
-            "job": "rung",
-            "network": self.member.fingerprint,
+            "job": "subset",
+            "network": self.model.fingerprint,
             "recipe": {k: v for k, v in self.recipe.settings().items() if k not in UNSAID},
             "size": self.size,
             "seed": self.seed,
@@ -81,7 +81,7 @@ class SubsetTraining:
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.member.name}, {self.size:,} images, seed {self.seed}"
+        return f"{self.model.name}, {self.size:,} images, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,15 @@ class Outcome:
 
 
 def recipe_for(recipe: Recipe, size: int, rate: float | None = None) -> Recipe:
-    """The recipe for a rung: at least so many batches an epoch, and a learning rate; BN needs two images at a time."""
-    batch = min(recipe.batch_size, max(2, (size - size // 10) // BATCHES))
+    """The recipe for a subset: enough batches an epoch, and a learning rate. BN needs two images at a time."""
+    batch = min(recipe.batch_size, max(2, (size - size // 10) // MIN_BATCHES))
     return replace(recipe, batch_size=batch, lr=recipe.lr if rate is None else rate)
 
 
 def train_subsets(
     subset_trainings: Sequence[SubsetTraining], directory: Path, workers: int, progress: Callable[[int, int, int], None]
 ) -> list[Outcome]:
-    """Train what is not trained yet, and read all results; `progress` gets the number of a rung and its steps."""
+    """Train what is not trained yet, and read all results; `progress` gets the number of a subset and its steps."""
     missing = [i for i, r in enumerate(subset_trainings) if not (directory / r.key / RESULT).exists()]
     items = [(subset_trainings[i], directory / subset_trainings[i].key) for i in missing]
     map_in_workers(work, items, workers, lambda k, done, steps: progress(missing[k], done, steps))
@@ -130,7 +130,7 @@ def read_outcome(path: Path) -> Outcome:
 
 
 def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
-    """Train one model on one rung to its end; what diverges does not end the others."""
+    """Train one model on one subset to its end; what diverges does not end the others."""
     asked, path = item
     dataset = dataset_of(asked.loading)
     if dataset.fingerprint != asked.data:
@@ -139,7 +139,7 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
         data = take_subset(dataset, asked.size, asked.seed, asked.on, stratified=asked.stratified)
-        network, resolution = asked.member.build(asked.seed), asked.member.resolution
+        network, resolution = asked.model.build(asked.seed), asked.model.resolution
         record: dict[str, Any]
         try:
             for p in training(network, resolution, data, asked.recipe, asked.seed, run):

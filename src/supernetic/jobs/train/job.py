@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from ...errors import InputError
 from ...objective import parse_quantity
-from ...runs.location import open_or_resume
-from ...runs.request import save_request
-from ...samplers.step import Sampler
+from ...progress import OnEvent
+from ...result import Result
+from ...runs.directory import Run, read_records
+from ...samplers.named import settings_of
+from ...samplers.step import Draw, Sampler
 from ...space import Space
-from .prepare import TrainResult, Watch, hardware_of, prepare_training
-from .supernet_run import RESULT, TASK, WEIGHTS
+from ..job import Job, Step, run_job
+from .prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
+from .request import TrainRequest
+from .supernet_run import TASK, WEIGHTS
 
 if TYPE_CHECKING:
-    from ...training.loop import Progress
     from ...training.recipe import Recipe
-
-TENSORBOARD = "tensorboard"  # its events; like timings, no part of what is reproduced
 
 
 def train(
@@ -41,55 +43,204 @@ def train(
     snapshots: str | Sequence[str] = (),
     latency: str | Path | None = None,
     start: str | Path | None = None,
+    tensorboard: bool = False,
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
-    tensorboard: bool = False,
-    progress: Watch | None = None,
+    on_event: OnEvent | None = None,
 ) -> TrainResult:
-    """Train a supernet; a run that exists with the same settings is resumed, or returned if it is finished.
+    """Train a supernet; a run that exists with the same settings is resumed, or read if it is finished.
 
-    What a space given as text leaves open of classes, in_channels and resolution follows from the data. The sampler is
-    the recipe's, else the one that goes with the space's sharing.
-    `stabiliser` is `KIND` or `KIND:identity` (how it starts;
-    at random otherwise). `steps` shortens or lengthens the recipe, `limit` takes a subset of the images. `threads`
-    are half the processors unless said: more of them wait for each other, badly so on a busy machine; they are
-    recorded, since another number gives other roundings. `device` is `cpu`, `cuda` or `auto`, `precision` is `no`
-    (mixed), `fp16` or `bf16`. Several `processes` share each batch: on a CPU with `threads` each, or one per GPU.
-    `snapshots` are steps, or shares of them such as `10%,50%`, whose weights are kept for `robustness` and for
-    `load_supernet(run, step)`. `start` is a finished run of
-    the same space whose weights are taken in place of random ones. With `tensorboard` every
-    step is written for TensorBoard too, into the run's `tensorboard/`. `progress` wraps the steps, such as
-    `training.show.bar`.
+    Args:
+        space: A space, its text such as `macro:channels=8`, or a file. The data complete a text: what it leaves open
+            of classes, in_channels and resolution follows from them.
+        data: Images: a name, a folder, an `.npz` or an archive.
+        sampler: How paths are drawn: a name, settings or a sampler; by default the recipe's, else the one that goes
+            with the space's sharing.
+        recipe: Training settings: a TOML file or a recipe.
+        steps: Updates, in place of the recipe's length.
+        stabiliser: `KIND` or `KIND:identity`, which starts as the skip that it replaces.
+        limit: Take a subset of so many images.
+        threads: Processor threads; half the processors by default. More wait for each other on a busy machine.
+        device: `cpu`, `cuda` or `auto`.
+        precision: `no` (mixed precision), `fp16` or `bf16`.
+        processes: Processes that share each batch, on a CPU with `threads` each, or one per GPU.
+        snapshots: Steps, or shares of them such as `10%,50%`, whose weights are kept for `robustness`.
+        latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
+        start: A finished run of the same space to take the weights from.
+        tensorboard: Write every step for TensorBoard too.
+        seed: Of all randomness.
+        out: The run directory.
+        dry_run: Check everything, return what would be done, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        What was trained; the loss is None after a dry run.
     """
-    asked = dict(locals())
-    for name, value in (("steps", steps), ("limit", limit), ("threads", threads), ("processes", processes)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} must be at least 1, got {value}")
-    if tensorboard:
-        from ...training.display import tensorboard_writer
+    snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
+    request = TrainRequest(
+        space, data, sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes, snapshots,
+        latency, start, tensorboard, seed,
+    )  # fmt: skip
+    return train_by(request, out=out, dry_run=dry_run, on_event=on_event)
 
-        tensorboard_writer()  # says now if it is missing, before anything is written
-    threads = threads or max(1, (os.cpu_count() or 1) // 2 // processes)
-    hardware = {"threads": threads, **hardware_of(device, precision, processes)}
-    job = prepare_training(space, data, sampler, recipe, steps, stabiliser, limit, hardware, seed, latency, start)
-    if kept := snapshot_steps(snapshots, job.settings["steps"]):
-        job = dataclasses.replace(job, settings={**job.settings, "snapshots": kept})
-    if dry_run:
-        return job.result(None, None)
-    with open_or_resume(out, job.space.name, job.settings) as run:
-        save_request(run, asked)
-        if not (run.path / WEIGHTS).exists():
-            job.fit(run, _with_tensorboard(run.path, progress) if tensorboard else progress)
-        losses = [r["loss"] for r in run.read("metrics.jsonl") if r["task"] == TASK]
-        result = job.result(str(run.path), losses[-1])
-        run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+
+def train_by(
+    request: TrainRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
+) -> TrainResult:
+    """Do what a request says."""
+    result = run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    assert isinstance(result, TrainResult)
     return result
 
 
-def snapshot_steps(asked: str | Sequence[str], steps: int) -> list[int]:
-    """Steps from texts such as `500` or `10%`, or from several of them joined by commas."""
-    texts = [t.strip() for t in asked.split(",") if t.strip()] if isinstance(asked, str) else asked
+@dataclass(frozen=True)
+class TrainResult(Result):
+    """What was trained, or would be: a dry run has neither directory nor loss."""
+
+    run: str | None
+    space: str
+    data: str
+    stabiliser: str
+    sampler: dict[str, Any]
+    recipe: str
+    seed: int
+    steps: int
+    paths: int  # per step
+    batch_size: int
+    parameters: int
+    memory: int  # bytes of weights, gradients and what the optimiser keeps; activations come on top
+    loss: float | None  # mean of the last recorded steps
+    notes: tuple[str, ...]  # what was filled in
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        done = "dry run: nothing was written" if self.loss is None else f"loss {self.loss:.4f}; all is in {self.run}"
+        return [*self.plan().lines(), done]
+
+    def plan(self) -> TrainPlan:
+        """What is trained, without what became of it."""
+        return TrainPlan(self)
+
+
+@dataclass(frozen=True)
+class TrainPlan(Result):
+    """What will be trained."""
+
+    training: TrainResult
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        t = self.training
+        stabilised = f", stabiliser {t.stabiliser}" if t.stabiliser else ""
+        return [
+            f"{t.space} on {t.data}{stabilised}",
+            f"{t.steps:,} steps of {t.paths} {'path' if t.paths == 1 else 'paths'} "
+            f"by {t.sampler['name']}, {t.batch_size} images each ({t.recipe})",
+            f"{t.parameters:,} parameters, {t.memory / 2**20:,.0f} MiB with gradients and optimiser",
+            *(f"note: {n}" for n in t.notes),
+        ]
+
+
+@dataclass(frozen=True)
+class TrainJob(Job[TrainPlan, TrainResult]):
+    """A training that is prepared."""
+
+    kind: ClassVar[str] = "train"
+    uncompared: ClassVar[tuple[str, ...]] = ("request",)  # what it came to is compared, not how it was said
+
+    request: TrainRequest
+    training: PreparedTraining
+
+    @classmethod
+    def prepare(cls, request: TrainRequest, send: OnEvent) -> TrainJob:
+        """Data, space and recipe, checked."""
+        if request.tensorboard:
+            from ...training.display import tensorboard_writer
+
+            tensorboard_writer()  # says now if it is missing, before anything is written
+        training = prepare_training(
+            request.space,
+            loading_of(request.data, request.limit, request.seed),
+            hardware=hardware_of(request.device, request.precision, request.processes, request.threads),
+            sampler=request.sampler,
+            recipe=request.recipe,
+            steps=request.steps,
+            stabiliser=request.stabiliser,
+            latency=request.latency,
+            start=request.start,
+        )
+        if kept := snapshot_steps(request.snapshots, training.settings["steps"]):
+            training = replace(training, settings={**training.settings, "snapshots": kept})
+        return cls(request, training)
+
+    @property
+    def asked(self) -> TrainRequest:
+        """What was asked for."""
+        return self.request
+
+    @property
+    def title(self) -> str:
+        """The space's name."""
+        return self.training.space.name
+
+    def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> TrainPlan:
+        """The recipe's length; nothing need be measured."""
+        return _result(self.training, None, None).plan()
+
+    def settings(self, plan: TrainPlan) -> dict[str, Any]:
+        """The training's own."""
+        return self.training.settings
+
+    def steps(self, plan: TrainPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
+        """One: train."""
+
+        def work(run: Run) -> None:
+            self.training.fit(run, send, tensorboard=self.request.tensorboard)
+
+        return [Step(TRAIN, WEIGHTS, work)]
+
+    def planned(self, plan: TrainPlan) -> TrainResult:
+        """The result without a loss."""
+        return plan.training
+
+    def read(self, path: Path) -> TrainResult:
+        """The result with the last loss that was recorded."""
+        losses = [r["loss"] for r in read_records(path / "metrics.jsonl") if r["task"] == TASK]
+        return _result(self.training, str(path), losses[-1])
+
+
+def _result(training: PreparedTraining, run: str | None, loss: float | None) -> TrainResult:
+    recipe, settings = training.recipe, training.settings
+    assert recipe.sampler is not None
+    step = training.sampler(training.supernet.space, Draw(np.random.default_rng(0)))
+    return TrainResult(
+        run=run,
+        space=training.space.name,
+        data=training.dataset.name,
+        stabiliser=getattr(training.space, "stabiliser", ""),
+        sampler=settings_of(recipe.sampler),
+        recipe=recipe.title,
+        seed=training.seed,
+        steps=settings["steps"],
+        paths=len(step.paths),
+        batch_size=recipe.batch_size,
+        parameters=sum(p.numel() for p in training.supernet.parameters()),
+        memory=training_memory(training),
+        loss=loss,
+        notes=training.notes,
+    )
+
+
+def training_memory(training: PreparedTraining) -> int:
+    """Bytes of weights, gradients and what the optimiser keeps; activations come on top."""
+    recipe = training.recipe
+    moments = {"sgd": bool(recipe.momentum), "rmsprop": 2, "adam": 2}[recipe.optimiser]
+    return 4 * sum(p.numel() for p in training.supernet.parameters()) * (2 + moments + bool(recipe.ema))
+
+
+def snapshot_steps(texts: Sequence[str], steps: int) -> list[int]:
+    """Steps from texts such as `500` or `10%`."""
     kept = set()
     for text in texts:
         step = parse_quantity(text) * (steps / 100 if text.endswith("%") else 1)
@@ -97,13 +248,3 @@ def snapshot_steps(asked: str | Sequence[str], steps: int) -> list[int]:
             raise InputError(f"a snapshot is taken after one step or more and before the last of {steps}, got {text!r}")
         kept.add(round(step))
     return sorted(kept)
-
-
-def _with_tensorboard(path: Path, progress: Watch | None) -> Watch:
-    from ...training.display import tensorboard
-
-    def watch(steps: Iterable[Progress]) -> Iterator[Progress]:
-        written = tensorboard(steps, path / TENSORBOARD)
-        return progress(written) if progress else written
-
-    return watch

@@ -1,11 +1,11 @@
-"""A training of a supernet: everything that is settled before its first step, and the steps."""
+"""The training of a supernet: everything that is known before its first step, and the steps."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, UnknownNameError
-from ...result import Result
+from ...progress import Event, OnEvent
 from ...runs.directory import Run
-from ...runs.space_record import space_of, space_record
+from ...runs.space_record import space_record
 from ...samplers.named import sampler as named_sampler
-from ...samplers.named import settings_of
-from ...samplers.step import Draw, Sampler, WithLayerCost
+from ...samplers.step import Sampler, WithLayerCost
 from ...space import Space
+from ...timing.tables import latency_table
 from .fit_space import fit_space, stabilised
 from .supernet_run import SPLITS, TASK, WEIGHTS, untrained
 
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from ...training.loop import Progress
     from ...training.recipe import Recipe
 
+TRAIN = "train"  # the step's name
 DEVICES, PRECISIONS = ("auto", "cpu", "cuda"), ("no", "fp16", "bf16")
 SAMPLERS = {"choice": "strict_fair", "cell": "strict_fair", "elastic": "sandwich", "scaled": "hierarchical"}
-DEFAULT = {
+DEFAULT_RECIPE = {
     "title": "default",
     "source": "ours: modest, for small images",
     "length": "20 epochs",
@@ -41,47 +42,13 @@ DEFAULT = {
     "weight_decay": 3e-4,
     "clip_norm": 5.0,
 }
-WITH_RECORDS = 10  # times in a training that progress is recorded, at least
-
-Watch = Callable[[Iterable["Progress"]], Iterator["Progress"]]
-
-
-@dataclass(frozen=True)
-class TrainResult(Result):
-    """What was trained, or would be: a dry run has neither directory nor loss."""
-
-    run: str | None
-    space: str
-    data: str
-    stabiliser: str
-    sampler: dict[str, Any]
-    recipe: str
-    seed: int
-    steps: int
-    paths: int  # per step
-    batch_size: int
-    parameters: int
-    memory: int  # bytes of weights, gradients and what the optimiser keeps; activations come on top
-    loss: float | None  # mean of the last recorded steps
-    notes: tuple[str, ...]  # what was filled in
-
-    def lines(self) -> list[str]:
-        """A summary for people."""
-        stabilised = f", stabiliser {self.stabiliser}" if self.stabiliser else ""
-        done = "dry run: nothing was written" if self.loss is None else f"loss {self.loss:.4f}; all is in {self.run}"
-        return [
-            f"{self.space} on {self.data}{stabilised}",
-            f"{self.steps:,} steps of {self.paths} {'path' if self.paths == 1 else 'paths'} "
-            f"by {self.sampler['name']}, {self.batch_size} images each ({self.recipe})",
-            f"{self.parameters:,} parameters, {self.memory / 2**20:,.0f} MiB with gradients and optimiser",
-            *(f"note: {n}" for n in self.notes),
-            done,
-        ]
+MIN_RECORDS = 10  # times in a training that progress is recorded, at least
+TENSORBOARD = "tensorboard"  # its events; like timings, no part of what is reproduced
 
 
 @dataclass(frozen=True)
-class TrainJob:
-    """Everything that is settled before the first step."""
+class PreparedTraining:
+    """A supernet with its data and recipe, ready for the first step."""
 
     space: Space
     supernet: Supernet
@@ -98,26 +65,41 @@ class TrainJob:
     @property
     def sampler(self) -> Sampler:
         """The recipe's, which knows latencies if there are any."""
-        return _priced(self.recipe, self.supernet.space, self.settings.get("latencies"))
+        return _with_latencies(self.recipe, self.supernet.space, self.settings.get("latencies"))
 
     def batches(self, size: int | None = None) -> Any:
         """Training images, augmented, in batches of the recipe's size or another."""
         recipe = dataclasses.replace(self.recipe, batch_size=size) if size else self.recipe
         return _batches(self.dataset, recipe, self.seed)
 
-    def fit(self, run: Run, progress: Watch | None) -> None:
+    def with_recipe(self, recipe: Recipe, steps: int) -> PreparedTraining:
+        """The same training by a recipe of so many steps."""
+        settings = {**self.settings, "steps": steps, "recipe": recipe.settings()}
+        return dataclasses.replace(self, recipe=recipe, settings=settings)
+
+    def fit(self, run: Run, send: OnEvent, *, tensorboard: bool = False) -> None:
         """Train, from where the run stands; the weights are put in place at the end."""
-        from ...parallel.ranks import launch_ranks
         from ...training.checkpoint import read
+        from ...training.display import tensorboard as write_events
+
+        training = self._in_processes(run)
+        if tensorboard:
+            training = write_events(training, run.path / TENSORBOARD)
+        for p in training:
+            text = f"loss {p.loss:.3f}, {p.images_per_s:,.0f} images/s"
+            send(Event(TRAIN, text, done=p.step, total=p.steps))
+        if self.settings.get("processes", 1) > 1:
+            self.supernet.load_state_dict(read(run.path / WEIGHTS)[0])
+
+    def _in_processes(self, run: Run) -> Iterator[Progress]:
+        """The steps, taken here or by several processes together."""
+        from ...parallel.ranks import launch_ranks
 
         processes = int(self.settings.get("processes", 1))
-        alone = processes == 1
-        task = self.settings, self.recipe, run.path, run.lock
-        training = self.steps(run) if alone else launch_ranks(_one_of_several, processes, *task, keep_open=[run.lock])
-        for _ in progress(training) if progress else training:
-            pass
-        if not alone:
-            self.supernet.load_state_dict(read(run.path / WEIGHTS)[0])
+        if processes == 1:
+            return self.steps(run)
+        task = self.space, self.settings, self.recipe, run.path, run.lock
+        return launch_ranks(_one_of_several, processes, *task, keep_open=[run.lock])
 
     def steps(self, run: Run | None) -> Iterator[Progress]:
         """The steps themselves. Of several processes that take them together, one has the run."""
@@ -129,143 +111,143 @@ class TrainJob:
 
         settings, recipe = self.settings, self.recipe
         cpu, several = settings["device"] == "cpu", settings.get("processes", 1) > 1
-        there = accelerator(settings["precision"], cpu=cpu) if several or not cpu else None
+        hardware = accelerator(settings["precision"], cpu=cpu) if several or not cpu else None
         torch.set_num_threads(int(settings["threads"]))  # after accelerate, which sets it too
         if run:
             run.write(SPLITS, json.dumps(self.dataset.split_record()) + "\n")
         steps = int(settings["steps"])
-        every = max(1, min(50, steps // WITH_RECORDS))
+        log_every = max(1, min(50, steps // MIN_RECORDS))
         batches = self.batches()
-        if there:
-            ours = {"device": there.device, "rank": there.process_index, "world": there.num_processes}
-            batches = dataclasses.replace(batches, **ours)
+        if hardware:
+            share = {"device": hardware.device, "rank": hardware.process_index, "world": hardware.num_processes}
+            batches = dataclasses.replace(batches, **share)
         yield from fit(
             self.supernet, batches, self.sampler, recipe, run,
-            seed=self.seed, name=TASK, log_every=every, checkpoint_every=min(1000, max(every, steps // WITH_RECORDS)),
-            snapshots=settings.get("snapshots", ()), accelerator=there,
+            seed=self.seed, name=TASK, log_every=log_every,
+            checkpoint_every=min(1000, max(log_every, steps // MIN_RECORDS)),
+            snapshots=settings.get("snapshots", ()), accelerator=hardware,
         )  # fmt: skip
         if run:
             weights = {n: t.detach().cpu().contiguous() for n, t in self.supernet.state_dict().items()}
             write(run.path / WEIGHTS, weights, {"step": steps})
 
-    def result(self, run: str | None, loss: float | None) -> TrainResult:
-        """What was trained, or would be."""
-        recipe = self.recipe
-        assert recipe.sampler is not None
-        step = self.sampler(self.supernet.space, Draw(np.random.default_rng(0)))
-        parameters = sum(p.numel() for p in self.supernet.parameters())
-        moments = {"sgd": bool(recipe.momentum), "rmsprop": 2, "adam": 2}[recipe.optimiser]
-        return TrainResult(
-            run=run,
-            space=self.space.name,
-            data=self.dataset.name,
-            stabiliser=getattr(self.space, "stabiliser", ""),
-            sampler=settings_of(recipe.sampler),
-            recipe=recipe.title,
-            seed=self.seed,
-            steps=self.settings["steps"],
-            paths=len(step.paths),
-            batch_size=recipe.batch_size,
-            parameters=parameters,
-            memory=4 * parameters * (2 + moments + bool(recipe.ema)),
-            loss=loss,
-            notes=self.notes,
-        )
 
-
-def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: int) -> Iterator[Progress]:
+def _one_of_several(
+    space: Space, settings: dict[str, Any], recipe: Recipe, path: Path, lock: int
+) -> Iterator[Progress]:
     """What each of several processes does. All make the same untrained supernet; the first has the run."""
     from ...datasets import load
 
     os.environ["OMP_NUM_THREADS"] = str(settings["threads"])  # else accelerate takes all processors, and says so
-    space = space_of(path, settings)
     supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
-    job = TrainJob(space, supernet, load(**settings["load"]), recipe, settings, ())
-    yield from job.steps(Run(path, settings, lock) if os.environ["RANK"] == "0" else None)
+    training = PreparedTraining(space, supernet, load(**settings["load"]), recipe, settings, ())
+    yield from training.steps(Run(path, settings, lock) if os.environ["RANK"] == "0" else None)
 
 
 def prepare_training(
     space: str | Space,
-    data: str | Path,
-    sampler: str | Mapping[str, Any] | Sampler | None,
-    recipe: str | Path | Recipe | None,
-    steps: int | None,
-    stabiliser: str,
-    limit: int | None,
-    hardware: dict[str, Any],
-    seed: int,
+    loading: Mapping[str, Any],
+    *,
+    hardware: Mapping[str, Any],
+    dataset: Dataset | None = None,
+    sampler: str | Mapping[str, Any] | Sampler | None = None,
+    recipe: str | Path | Recipe | None = None,
+    steps: int | None = None,
+    stabiliser: str = "",
     latency: str | Path | None = None,
     start: str | Path | None = None,
-) -> TrainJob:
-    """Everything about a training, settled and checked; nothing is written."""
+) -> PreparedTraining:
+    """Everything about a training, checked; nothing is written.
+
+    Args:
+        space: The space; as text, the data complete it.
+        loading: Arguments of `datasets.load`: source, limit, seed. The seed is that of the training too.
+        hardware: What `hardware_of` found.
+        dataset: The data, if they are loaded already.
+        sampler: How paths are drawn; by default the recipe's, else the one that goes with the space's sharing.
+        recipe: Training settings: a file, a recipe, or None for a modest one.
+        steps: Length in place of the recipe's.
+        stabiliser: What takes the place of skips, such as `skip` or `skip:identity`.
+        latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
+        start: A finished run of the same space to take the weights from.
+    """
     from ...datasets import load
     from ...training.loop import plan_for
 
-    source = str(Path(data).resolve()) if Path(data).exists() else str(data)
-    loading: dict[str, Any] = {"source": source, "limit": limit, "seed": seed}
-    dataset = load(**loading)
-    made, notes = fit_space(space, dataset)
-    made = stabilised(made, stabiliser)
-    started = None if start is None else str(Path(start).resolve())
-    supernet = untrained(made, stabiliser, seed, started)
-    blueprint = supernet.space.blueprint(tuple(made.sample(np.random.default_rng(0), 1)[0].tolist()))
-    if blueprint.classes < len(dataset.classes):
-        raise InputError(f"{made.name} has {blueprint.classes} classes, {dataset.name} has {len(dataset.classes)}")
-    pixels = next(iter(supernet.resolutions)) if len(supernet.resolutions) == 1 else dataset.resolution
-    if (pixels, blueprint.in_channels) != (dataset.resolution, dataset.channels):
-        loading |= {"resolution": pixels, "gray": blueprint.in_channels == 1}
-        dataset = load(**loading)
-        notes.append(f"images are turned to {pixels}x{pixels}, {'gray' if loading['gray'] else 'colour'}")
-    settled = _recipe(recipe, sampler, steps, made)
+    loading, seed = dict(loading), int(loading["seed"])
+    dataset = load(**loading) if dataset is None else dataset
+    fitted, notes = fit_space(space, dataset)
+    fitted = stabilised(fitted, stabiliser)
+    parent = None if start is None else str(Path(start).resolve())
+    supernet = untrained(fitted, stabiliser, seed, parent)
+    dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading)
+    settled = _recipe(recipe, sampler, steps, fitted)
     batches = _batches(dataset, settled, seed, hardware.get("processes", 1))
     latencies = None if latency is None else str(Path(latency).resolve())
-    plan = plan_for(supernet, batches, _priced(settled, supernet.space, latencies), settled)
+    schedule = plan_for(supernet, batches, _with_latencies(settled, supernet.space, latencies), settled)
     settings = {
-        "job": "train",
         "seed": seed,
-        "steps": plan.steps,
+        "steps": schedule.steps,
         **hardware,
         "stabiliser": stabiliser,
         "latencies": latencies,
-        "start": started,
-        "space": space_record(space, made),
+        "start": parent,
+        "space": space_record(space, fitted),
         "load": loading,
         "data": dataset.summary(),
         "recipe": settled.settings(),
     }
-    return TrainJob(made, supernet, dataset, settled, settings, tuple(notes))
+    return PreparedTraining(fitted, supernet, dataset, settled, settings, (*notes, *more))
 
 
-def _priced(recipe: Recipe, space: Space, latencies: str | None) -> Sampler:
+def _as_networks_take_it(
+    dataset: Dataset, supernet: Supernet, space: Space, loading: dict[str, Any]
+) -> tuple[Dataset, list[str]]:
+    """The data at the networks' resolution and channels, loaded again (and `loading` completed) if they differ."""
+    from ...datasets import load
+
+    blueprint = supernet.space.blueprint(tuple(space.sample(np.random.default_rng(0), 1)[0].tolist()))
+    if blueprint.classes < len(dataset.classes):
+        raise InputError(f"{space.name} has {blueprint.classes} classes, {dataset.name} has {len(dataset.classes)}")
+    single = len(supernet.resolutions) == 1
+    resolution = next(iter(supernet.resolutions)) if single else dataset.resolution
+    if (resolution, blueprint.in_channels) == (dataset.resolution, dataset.channels):
+        return dataset, []
+    loading |= {"resolution": resolution, "gray": blueprint.in_channels == 1}
+    colour = "gray" if loading["gray"] else "colour"
+    return load(**loading), [f"images are converted to {resolution}x{resolution}, {colour}"]
+
+
+def _with_latencies(recipe: Recipe, space: Space, latencies: str | None) -> Sampler:
     """The recipe's sampler, with measured latencies from a run or a file if they are given."""
     assert recipe.sampler is not None
-    if latencies is None:
-        return recipe.sampler
-    from ...timing.tables import latency_table
-
-    return WithLayerCost(recipe.sampler, latency_table(space, latencies))
+    return recipe.sampler if latencies is None else WithLayerCost(recipe.sampler, latency_table(space, latencies))
 
 
 def _recipe(
-    asked: str | Path | Recipe | None,
+    choice: str | Path | Recipe | None,
     sampler: str | Mapping[str, Any] | Sampler | None,
     steps: int | None,
     space: Space,
 ) -> Recipe:
-    """The recipe with its sampler and length settled."""
+    """The recipe with its sampler and length."""
     from ...training.recipe import Recipe, read_recipe, recipe
 
-    settled = recipe(DEFAULT) if asked is None else asked if isinstance(asked, Recipe) else read_recipe(asked)
+    base = recipe(DEFAULT_RECIPE) if choice is None else choice if isinstance(choice, Recipe) else read_recipe(choice)
     if sampler is None:
-        chosen = settled.sampler or named_sampler(SAMPLERS[space.sharing])
+        chosen = base.sampler or named_sampler(SAMPLERS[space.sharing])
     else:
         chosen = named_sampler(sampler) if isinstance(sampler, str | Mapping) else sampler
-    length = settled.length if steps is None else f"{steps} steps"
-    return dataclasses.replace(settled, sampler=chosen, length=length)
+    length = base.length if steps is None else f"{steps} steps"
+    return dataclasses.replace(base, sampler=chosen, length=length)
 
 
-def hardware_of(device: str, precision: str, processes: int) -> dict[str, Any]:
-    """A device that this machine has, a precision that it is good for, and no more processes than GPUs."""
+def hardware_of(device: str, precision: str, processes: int, threads: int | None) -> dict[str, Any]:
+    """A device that this machine has, a precision that it is good for, and no more processes than GPUs.
+
+    Threads are half the processors unless given: more of them wait for each other, badly so on a busy machine. They
+    are recorded, since another number gives other roundings.
+    """
     import torch
 
     if device not in DEVICES:
@@ -274,13 +256,20 @@ def hardware_of(device: str, precision: str, processes: int) -> dict[str, Any]:
         raise UnknownNameError("precision", precision, PRECISIONS)
     if device == "cuda" and not torch.cuda.is_available():
         raise InputError("the device cuda is not available on this machine: use cpu or auto")
-    found = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
-    if found == "cpu" and precision != "no":  # many times slower there, and on some processors an illegal instruction
+    chosen = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+    if chosen == "cpu" and precision != "no":  # many times slower there, and on some processors an illegal instruction
         raise InputError(f"mixed precision is for GPUs, got precision={precision!r} on a CPU")
-    if found == "cuda" and processes > torch.cuda.device_count():
+    if chosen == "cuda" and processes > torch.cuda.device_count():
         raise InputError(f"each process needs a GPU: there are {torch.cuda.device_count()}, got processes={processes}")
     several = {"processes": processes} if processes > 1 else {}
-    return {"device": found, "precision": precision, **several}
+    threads = threads or max(1, (os.cpu_count() or 1) // 2 // processes)
+    return {"threads": threads, "device": chosen, "precision": precision, **several}
+
+
+def loading_of(data: str | Path, limit: int | None, seed: int) -> dict[str, Any]:
+    """Arguments of `datasets.load`, as a run records them: a path in full, a name as it is."""
+    source = str(Path(data).resolve()) if Path(data).exists() else str(data)
+    return {"source": source, "limit": limit, "seed": seed}
 
 
 def _batches(dataset: Dataset, recipe: Recipe, seed: int, world: int = 1) -> Any:

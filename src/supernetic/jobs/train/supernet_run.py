@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...space import Space
     from ...supernets.supernet import Supernet
 
-WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
+WEIGHTS, SPLITS = "supernet.safetensors", "splits.json"
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 
@@ -23,11 +23,9 @@ def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, D
 
     With a `step`, the supernet as it was after so many: one of the run's snapshots.
     """
-    import torch
-
     from ...datasets import load
     from ...supernets.supernet import Supernet
-    from ...training.checkpoint import read, snapshots
+    from ...training.checkpoint import snapshots
 
     path = Path(run)
     settings = read_settings(path)
@@ -44,10 +42,22 @@ def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, D
     dataset = load(**settings["load"])
     if dataset.fingerprint != settings["data"]["fingerprint"]:
         raise RunError(f"{path} was trained on other data than {dataset.source} holds now")
-    supernet = Supernet(space)
-    supernet.load_state_dict(read(weights)[0])
+    return _with_weights(Supernet(space), weights), dataset
+
+
+def trained_supernet(supernet: Supernet, run: Path) -> Supernet:
+    """The supernet with the weights that its run ended with, ready for evaluation."""
+    return _with_weights(supernet, finished_weights(run))
+
+
+def _with_weights(supernet: Supernet, file: Path) -> Supernet:
+    import torch
+
+    from ...training.checkpoint import read
+
+    supernet.load_state_dict(read(file)[0])
     supernet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return supernet.eval(), dataset
+    return supernet.eval()
 
 
 def finished_weights(path: Path) -> Path:

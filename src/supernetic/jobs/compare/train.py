@@ -1,0 +1,143 @@
+"""The step `compare`: chosen networks and their controls, scored by the supernet and trained in the same way.
+
+networks/KEY/           each training, in a run of its own
+inherited/NAME.safetensors    networks with the supernet's weights
+trained.json            one record per network; written last
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...objective import Metrics
+from ...progress import Event, OnEvent
+from ...runs.directory import Run, jsonable
+from ...space import Arch
+from .candidates import CHOSEN, Candidate
+from .comparison import COMPARE, INHERITED, TRAINED, TRAININGS, Comparison
+
+if TYPE_CHECKING:
+    from ...derivation.fold import FoldReport
+    from ...networks.pool import Trained
+    from ...nn.network import Network
+
+
+def train_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
+    """Derive the chosen, train them and their controls; what was trained already is only read."""
+    entries, remarks = comparison.candidates(run)
+    for remark in remarks:
+        send(Event(COMPARE, remark))
+    of_space = [c for c in entries if c.arch is not None]
+    scores = dict(
+        zip([c.name for c in of_space], comparison.scorer(run)([architecture(c) for c in of_space]), strict=True)
+    )
+    derived = _derive(comparison, run, entries)
+    trained = _train(comparison, run, entries, derived, send) if comparison.trains else {}
+    records = [
+        _record(comparison, c, scores.get(c.name), trained.get(c.name), derived.get(c.name, (None, None))[1])
+        for c in entries
+    ]
+    for record in records:
+        record["inherited_weights"] = record["name"] in derived
+    run.write(TRAINED, json.dumps(records, indent=1) + "\n")
+
+
+def _derive(
+    comparison: Comparison, run: Run, entries: Sequence[Candidate]
+) -> dict[str, tuple[Network, FoldReport | None]]:
+    """With the supernet's weights: the chosen, and whatever starts its training from there."""
+    from ...derivation.derive import derive
+    from ...training.checkpoint import write
+
+    inherit = comparison.retrain in ("inherit", "none")
+    needed = [c for c in entries if c.arch is not None and (c.role == CHOSEN or inherit)]
+    if not (needed and comparison.derives):
+        return {}
+    supernet = comparison.supernet(run)
+    derived = {c.name: derive(supernet, architecture(c), comparison.dataset, seed=comparison.seed) for c in needed}
+    (run.path / INHERITED).mkdir(exist_ok=True)
+    for name, (network, _) in derived.items():
+        weights = {n: t.detach().cpu().contiguous() for n, t in network.state_dict().items()}
+        write(inherited_file(run.path, name), weights, {"blueprint": json.dumps(network.blueprint.to_json())})
+    return derived
+
+
+def architecture(candidate: Candidate) -> Arch:
+    """Of a candidate that has one."""
+    assert candidate.arch is not None
+    return candidate.arch
+
+
+def inherited_file(run: Path, name: str) -> Path:
+    """Where the supernet's weights for a network are."""
+    return run / INHERITED / f"{name}.safetensors"
+
+
+def load_inherited(run: Path, name: str) -> Network:
+    """A network with the supernet's weights; the file says how it is built."""
+    from ...blueprint import Blueprint
+    from ...nn.network import Network
+    from ...training.checkpoint import read
+
+    weights, notes = read(inherited_file(run, name))
+    network = Network(Blueprint.from_json(json.loads(str(notes["blueprint"]))))
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+def _train(
+    comparison: Comparison,
+    run: Run,
+    entries: Sequence[Candidate],
+    derived: Mapping[str, tuple[Network, FoldReport | None]],
+    send: OnEvent,
+) -> dict[str, Trained]:
+    """By name, all trained in the same way."""
+    from ...networks.pool import Training, train_all
+
+    def training(c: Candidate) -> Training:
+        start = inherited_file(run.path, c.name) if comparison.retrain == "inherit" and c.name in derived else None
+        data = comparison.dataset.fingerprint
+        return Training(c.network, comparison.recipe, comparison.seed, comparison.loading, start, data)
+
+    def report(i: int, done: int, steps: int) -> None:
+        send(Event(COMPARE, item=entries[i].name, done=done, total=steps))
+
+    done = train_all([training(c) for c in entries], run.path / TRAININGS, workers=comparison.workers, progress=report)
+    return dict(zip([c.name for c in entries], done, strict=True))
+
+
+def _record(
+    comparison: Comparison,
+    candidate: Candidate,
+    score: Metrics | None,
+    trained: Trained | None,
+    fold: FoldReport | None,
+) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": candidate.name,
+        "role": candidate.role,
+        "against": candidate.against,
+        "label": candidate.label,
+        "arch": None if candidate.arch is None else list(candidate.arch),
+        "macs": candidate.macs,
+        "params": candidate.params,
+        "key": trained.key if trained else None,
+        "score": numbers(score),
+        "trained": numbers(trained.metrics) if trained else None,
+    }
+    if trained and trained.reason:
+        record["failed"] = trained.reason
+    if fold:
+        record["fold"] = fold.to_json()
+    if candidate.role == CHOSEN:
+        record["weights"] = "inherited" if comparison.exports_supernet_weights else "trained"
+    return record
+
+
+def numbers(metrics: Metrics | None) -> dict[str, float | None] | None:
+    """Metrics as JSON can hold them."""
+    return None if metrics is None else {k: jsonable(v) for k, v in metrics.items()}

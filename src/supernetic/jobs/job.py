@@ -1,0 +1,174 @@
+"""The skeleton that all jobs share: request, preparation, time plan, steps, result.
+
+    request   a frozen record of what was asked for, kept in `run.toml`
+    prepare   data loaded, space and recipes known, everything checked; nothing is written
+    plan      how much of everything is done, from what this machine can do; a run that exists keeps its plan
+    steps     each is done when its file is there, and reads what the steps before it left
+    result    read from the run's files, so that a finished run answers at once
+
+Killed at any moment and asked for again, a job goes on at the first step whose file is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any, ClassVar, Generic, TypeVar
+
+from ..errors import RunError
+from ..progress import Event, OnEvent, ignore
+from ..result import Result
+from ..runs.directory import SETTINGS, TIMINGS, Run, read_settings
+from ..runs.location import open_or_resume, resolve_directory
+from .request import Request
+
+RESULT = "result.json"
+PAGE_INTERVAL_S = 15.0  # between two renewals of the report within a step
+
+Plan = TypeVar("Plan", bound=Result)
+Outcome = TypeVar("Outcome", bound=Result)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of a job.
+
+    Args:
+        name: What progress and timings call it.
+        file: The file in the run directory that says it is done; a step without one runs every time.
+        work: Does it, given the open run.
+    """
+
+    name: str
+    file: str
+    work: Callable[[Run], None]
+
+
+class Job(ABC, Generic[Plan, Outcome]):
+    """A prepared job: everything that is known before its time plan. Subclasses are frozen dataclasses.
+
+    `uncompared` names settings that a run keeps but that do not make it another run, such as `request.workers`.
+    """
+
+    kind: ClassVar[str]
+    uncompared: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    @abstractmethod
+    def asked(self) -> Request:
+        """What was asked for."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """The default directory's name, after the date."""
+
+    def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
+        """Whether a run with these settings was asked for the same."""
+        return settings.get("job") == self.kind and settings.get("request") == self.asked.record()
+
+    @abstractmethod
+    def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> Plan:
+        """How much of everything will be done.
+
+        Args:
+            earlier: The settings of a run that this one goes on with, whose plan holds; None for a new run.
+            spent: Seconds that preparing took.
+        """
+
+    @abstractmethod
+    def settings(self, plan: Plan) -> dict[str, Any]:
+        """Everything that the result depends on, for `run.toml`."""
+
+    @abstractmethod
+    def steps(self, plan: Plan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
+        """The steps in their order."""
+
+    @abstractmethod
+    def planned(self, plan: Plan) -> Result:
+        """The result of a dry run."""
+
+    @abstractmethod
+    def read(self, path: Path) -> Outcome:
+        """The result, from the files of a run that came to its end."""
+
+    def write_page(self, path: Path) -> None:
+        """Write the report of a run, finished or not; a job without one writes nothing."""
+
+
+def run_job(
+    prepare: Callable[[OnEvent], Job[Plan, Outcome]],
+    *,
+    out: str | Path | None = None,
+    dry_run: bool = False,
+    on_event: OnEvent | None = None,
+) -> Outcome | Result:
+    """Prepare a job, plan it and take its steps; a run with the same request goes on where it stands.
+
+    Args:
+        prepare: Makes the job, given the callback for what it has to say on the way.
+        out: The run directory; by default one of today's under `runs/`.
+        dry_run: Stop after planning and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The job's result, or its plan if this is a dry run.
+    """
+    send, begin = on_event or ignore, perf_counter()
+    job = prepare(send)
+    record = job.asked.record()
+    path = resolve_directory(out, job.title, job.goes_on_with)
+    earlier = read_settings(path) if (path / SETTINGS).exists() else {}
+    plan = job.plan(earlier if job.goes_on_with(earlier) else None, perf_counter() - begin)
+    for line in plan.lines():
+        send(Event("plan", line))
+    if dry_run:
+        return job.planned(plan)
+    settings = {**job.settings(plan), "job": job.kind, "request": record}
+    with open_or_resume(path, job.title, settings, uncompared=job.uncompared) as run:
+        _take_steps(job, plan, settings, run, send, perf_counter() - begin)
+        result = job.read(run.path)
+        if not (run.path / RESULT).exists():
+            run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+    return result
+
+
+def _take_steps(
+    job: Job[Plan, Any], plan: Plan, settings: Mapping[str, Any], run: Run, send: OnEvent, spent: float
+) -> None:
+    page = _Page(job, run.path)
+    steps = job.steps(plan, settings, page.renewed_on(send))
+    missing = [s for s in steps if not s.file or not (run.path / s.file).exists()]
+    if any(s.file for s in missing):
+        run.append(TIMINGS, [{"task": "plan", "seconds": round(spent, 1)}])
+        page.renew()
+    for step in missing:
+        send(Event(step.name))
+        with run.timed(step.name):
+            step.work(run)
+        page.renew()
+
+
+class _Page:
+    """The report, renewed after every step and now and then within one."""
+
+    def __init__(self, job: Job[Any, Any], path: Path) -> None:
+        self.job, self.path, self.last = job, path, monotonic()
+
+    def renew(self) -> None:
+        with suppress(RunError):  # a page must not end a job; `supernetic report` says what is wrong
+            self.job.write_page(self.path)
+        self.last = monotonic()
+
+    def renewed_on(self, send: OnEvent) -> OnEvent:
+        def both(event: Event) -> None:
+            send(event)
+            if monotonic() - self.last > PAGE_INTERVAL_S:
+                self.renew()
+
+        return both

@@ -1,0 +1,64 @@
+"""What `scale` is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ...errors import InputError, UnknownNameError
+from ...scaling.budgets import MOST_STAGES
+from ...scaling.generalise import DEFAULT, FAMILIES
+from ..request import Request
+from ..search.choose_space import AUTO
+from .members import BEST
+
+ORDER_NETWORKS = 60  # whose accuracy is compared with their MACs
+PRIORS = ("uniform", "size")
+
+
+@dataclass(frozen=True)
+class ScaleRequest(Request):
+    """The settings of `scale`."""
+
+    data: str | Path = "embedded"
+    space: str = AUTO
+    stages: int = 3
+    base_budget: str | float = AUTO
+    extrapolate: int = 1
+    minutes: float | None = None
+    curve: str = DEFAULT
+    prior: str = "uniform"
+    ratio: float = 1.0
+    steps: int | None = None
+    bases: int | None = None
+    rounds: int | None = None
+    population: int | None = None
+    generations: int | None = None
+    network_steps: int | None = None
+    order: int = ORDER_NETWORKS
+    recipe: str | Path | None = None
+    retrain_recipe: str | Path | None = None
+    limit: int | None = None
+    threads: int | None = None
+    workers: int | None = None
+    device: str = "auto"
+    seed: int = 0
+
+    MINIMUM: ClassVar[Mapping[str, float]] = {
+        "stages": 1, "extrapolate": 0, "steps": 1, "network_steps": 1, "bases": 1, "rounds": 1, "population": 2,
+        "generations": 1, "limit": 1, "threads": 1, "workers": 1, "seed": 0, "order": 0,
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        total = self.stages + self.extrapolate
+        if total > MOST_STAGES:
+            raise InputError(f"stages and extrapolated ones together must be at most {MOST_STAGES}, got {total}")
+        if self.curve not in (*FAMILIES, BEST):
+            raise UnknownNameError("family of curves", self.curve, (*FAMILIES, BEST))
+        if self.curve in FAMILIES and (needed := len(FAMILIES[self.curve].start)) > self.stages:
+            raise InputError(f"{self.curve} has {needed} parameters: it needs as many stages, got {self.stages}")
+        if self.prior not in PRIORS:
+            raise UnknownNameError("stage prior", self.prior, PRIORS)

@@ -1,0 +1,40 @@
+"""What `train` is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...samplers.step import Sampler
+from ...space import Space
+from ..request import Request
+
+if TYPE_CHECKING:
+    from ...training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class TrainRequest(Request):
+    """The settings of `train`."""
+
+    space: str | Space
+    data: str | Path = "embedded"
+    sampler: str | Mapping[str, Any] | Sampler | None = None
+    recipe: str | Path | Recipe | None = None
+    steps: int | None = None
+    stabiliser: str = ""
+    limit: int | None = None
+    threads: int | None = None
+    device: str = "auto"
+    precision: str = "no"
+    processes: int = 1
+    snapshots: Sequence[str] = ()
+    latency: str | Path | None = None
+    start: str | Path | None = None
+    tensorboard: bool = False
+    seed: int = 0
+
+    MINIMUM: ClassVar[Mapping[str, float]] = {"steps": 1, "limit": 1, "threads": 1, "processes": 1, "seed": 0}
+    LISTS: ClassVar[tuple[str, ...]] = ("snapshots",)
