@@ -1,8 +1,8 @@
 """How a search on images scores architectures: what the supernet says of them, and what voters do.
 
 Where weights are shared by choice, the score is the vote of `VOTERS` (docs/ranking.md says why these); where they are
-shared elastically, it is the supernet's cross-entropy. On request, `min ladder`, every architecture is trained on a
-small subset instead (docs/select.md).
+shared elastically, it is the supernet's cross-entropy. On request, `min subset_training`, every architecture is
+trained on a small subset instead (docs/select.md).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from .steps import Job
 
 SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
-PROXIES = (SCORE, "vote/naswot", "vote/jacov", "vote/grad_norm", "vote/layers")
+PROXIES = (SCORE, "proxy/naswot", "proxy/jacov", "proxy/grad_norm", "proxy/layers")
 COSTS = ("cost/macs", "cost/params")
 MILLISECONDS = "latency/ms"
-SUBSET_TRAINING = "valid/ladder"
+SUBSET_TRAINING = "valid/subset_training"
 LATENCY, BALLOT = "latency.jsonl", "ballot.json"
 IMAGES = 2000  # of the validation split, at most, that architectures are scored on
 REFERENCES = 100  # networks, at most, among which a vote gives others their place
