@@ -165,7 +165,7 @@ def test_numbers_and_functions_are_named_after_what_they_are_for() -> None:
     one = parser()
     assert one.parse(x).name == "given score"
     assert one.parse_truth(x).name == "given truth"
-    assert one.parse((1, 2.5), "other score").name == "given other score"
+    assert one.parse((1, None, 2.5), "other score").name == "given other score"
     assert one.parse(np.array(x), "third").name == "given third"
     assert one.parse({(0,) * 6: 1.0}, "fourth").name == "given fourth"
     assert one.parse(depth) == GivenFunction(depth, "depth", NASBench201())

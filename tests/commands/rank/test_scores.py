@@ -74,6 +74,7 @@ def test_given_numbers_are_aligned_with_the_rows(small: Table) -> None:
     for numbers in ([1, 2, 3], (1.0, 2.0, 3.0), np.array([1, 2, 3], np.int8)):
         assert given(numbers, small, [2, 0]) == [3, 1]
     assert np.isnan(given([1, nan, 3], small, [1])).all()
+    assert np.isnan(given([1, None, 3], small, [1])).all()
 
 
 def test_given_numbers_by_architecture(small: Table) -> None:

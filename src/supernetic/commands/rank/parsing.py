@@ -180,8 +180,8 @@ def find_table(space: Space, table: TableLike | None, *given: Any) -> Table:
 
 
 def is_sequence_of_scores(given: Any) -> bool:
-    """Whether it is several scores, and not a list of numbers."""
-    return isinstance(given, list | tuple) and not all(isinstance(item, Real) for item in given)
+    """Whether it is several scores, and not a list of numbers, some of which may be missing."""
+    return isinstance(given, list | tuple) and not all(item is None or isinstance(item, Real) for item in given)
 
 
 def _given_numbers(given: Iterable[Any]) -> Iterator[Any]:
