@@ -78,7 +78,7 @@ def votes(channels: int, threads: int) -> dict[str, Any]:
     vars(voting)["one_thread"] = nullcontext  # so that votes take as many threads as were asked for
     space = catalog.space(f"macro:channels={channels},resolution=28,in_channels=1,head=160")
     found = ProxyEvaluator(space, load("embedded"), PROXIES, images=PROXY_IMAGES)(some(NETWORKS)[0])
-    return {name: [m[f"vote/{name}"] for m in found] for name in PROXIES}
+    return {name: [m[f"proxy/{name}"] for m in found] for name in PROXIES}
 
 
 def train(channels: int, code: str, threads: int, seed: int) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def again() -> dict[str, Any]:
     """One vote of `ranker_macro.toml`, of all networks."""
     torch.set_num_threads(1)
     evaluate = ProxyEvaluator(catalog.space(SPACES["macro"][0]), data(), (AGAIN,), images=PROXY_IMAGES)
-    return {AGAIN: [m[f"vote/{AGAIN}"] for m in evaluate([tuple(a) for a in table_of("macro").archs.tolist()])]}
+    return {AGAIN: [m[f"proxy/{AGAIN}"] for m in evaluate([tuple(a) for a in table_of("macro").archs.tolist()])]}
 
 
 def answer(job: str, channels: int, code: str, threads: int, seed: int) -> None:

@@ -3,7 +3,7 @@
 Writes one `predictors_*.toml` per claim beside this file. Features, kernel, priors and the searcher's settings were
 chosen on NAS-Bench-Macro alone; NAS-Bench-201 was scored once, when all of that was fixed.
 
-Votes are added as columns: `Features(space, extra={"vote/NAME": lambda archs: ...})`, see docs/predictors.md.
+Votes are added as columns: `Features(space, extra={"proxy/NAME": lambda archs: ...})`, see docs/predictors.md.
 """
 
 from __future__ import annotations

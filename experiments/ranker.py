@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -31,9 +32,9 @@ from supernetic.benchmarks import Table
 from supernetic.evaluators import Evaluator
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
+from supernetic.jobs.search.score import PROXY_IMAGES, PROXIES
 from supernetic.predictors import Features, GaussianProcess
-from supernetic.ranking.combine import vote
+from supernetic.ranking.combine import combine_ranks
 from supernetic.ranking.correlation import count_pairs
 from supernetic.ranking.ensemble import quality
 from supernets import SPACES, data, few_images, full_data, trained
@@ -77,9 +78,15 @@ def ask(file: str, table: Table, evaluate: Evaluator, some: Sequence[int] | None
         print(f"{file}: {start + len(rows)} of {len(waiting)}, {known['minutes']:.1f} CPU-minutes", flush=True)
 
 
+def read_answers(file: str) -> dict[str, Any]:
+    """A file of `ask`; those of version 0.1.0 say `vote/` where metrics are now called `proxy/`."""
+    known: dict[str, Any] = json.loads((RUNS / file).read_text())
+    return known | {"names": [re.sub("^vote/", "proxy/", name) for name in known["names"]]}
+
+
 def answers(file: str, table: Table) -> tuple[dict[str, Floats], float]:
     """By metric, more being better; and CPU-minutes."""
-    known = json.loads((RUNS / file).read_text())
+    known = read_answers(file)
     rows = np.array([known["answers"][str(i)] for i in range(len(table))], dtype=np.float64)
     signs = [quality(name, {name: 1.0}) for name in known["names"]]
     return {n: s * rows[:, k] for k, (n, s) in enumerate(zip(known["names"], signs, strict=True))}, known["minutes"]
@@ -103,14 +110,14 @@ def choose() -> None:
     supernet, more = answers("macro-supernet.json", table)
     known |= supernet
     obtained: dict[str, Any] = {"single": {n: both_ends(_finite(x), truth) for n, x in known.items()}}
-    free = [n for n in known if n.startswith("vote/")]
+    free = [n for n in known if n.startswith("proxy/")]
     tried: dict[str, dict[str, list[float]]] = {}
     for k in range(1, 5):
         for some in combinations(free, k):
             for names in ((*some, SCORE), some):
                 for log in (False, True):
                     label = f"{'log-rank' if log else 'mean-rank'} {'+'.join(n.partition('/')[2] for n in names)}"
-                    tried[label] = both_ends(vote([known[n] for n in names], log=log), truth)
+                    tried[label] = both_ends(combine_ranks([known[n] for n in names], log=log), truth)
     ordered = sorted(tried, key=lambda n: -tried[n]["all"][0])
     ours = "mean-rank " + "+".join(n.partition("/")[2] for n in (*PROXIES[1:], SCORE))
     obtained |= {"best_ten": {n: tried[n] for n in ordered[:10]}, "ours": {ours: tried[ours]}}
@@ -148,8 +155,9 @@ def confirm() -> None:
         supernet, more = answers(f"{name}-supernet.json", table)
         known |= supernet
         ballots = {n: known[n] for n in PROXIES}
-        obtained = {"vote": both_ends(vote(ballots), truth), "log_rank": both_ends(vote(ballots, log=True), truth)}
-        alone = both_ends(vote({n: x for n, x in ballots.items() if n != SCORE}), truth)
+        by_log_rank = both_ends(combine_ranks(ballots, log=True), truth)
+        obtained = {"vote": both_ends(combine_ranks(ballots), truth), "log_rank": by_log_rank}
+        alone = both_ends(combine_ranks({n: x for n, x in ballots.items() if n != SCORE}), truth)
         obtained["without_supernet"] = alone
         obtained |= {n.replace("/", "_"): both_ends(_finite(x), truth) for n, x in known.items()}
         got = [obtained["vote"][part][1] for part in ("all", "top10pct")]
@@ -219,10 +227,8 @@ def size() -> None:
     }
     rows = list(dict.fromkeys(np.concatenate(list(parts.values())).tolist()))
     large = catalog.space("nasbench201")
-    ask(
-        "nasbench201-full-votes.json", table, ProxyEvaluator(large, full_data(), PROXIES[1:], images=PROXY_IMAGES), rows
-    )
-    full = json.loads((RUNS / "nasbench201-full-votes.json").read_text())
+    ask("nasbench201-full-votes.json", table, ProxyEvaluator(large, full_data(), PROXIES[1:], images=PROXY_IMAGES), rows)
+    full = read_answers("nasbench201-full-votes.json")
     small = answers("nasbench201-votes.json", table)[0] | answers("nasbench201-supernet.json", table)[0]
     theirs = {n: np.full(len(table), np.nan) for n in full["names"]}
     for i in rows:
@@ -232,13 +238,13 @@ def size() -> None:
     for which, known in (("small", small), ("full", {**small, **theirs})):
         for part, some in parts.items():
             ballots = {n: _finite(known[n][some]) for n in PROXIES}
-            scores = {"vote": vote(ballots), **ballots}
+            scores = {"vote": combine_ranks(ballots), **ballots}
             for n, x in scores.items():
                 pairs = count_pairs(x, truth[some])
                 told = [round(v, 3) for v in (pairs.tau_b(), *pairs.interval())]
                 obtained.setdefault(n.replace("/", "_"), {})[f"{which}_{part}"] = told
     was, now = (obtained["vote"][f"{which}_random"] for which in ("small", "full"))
-    norm = obtained["vote_grad_norm"]
+    norm = obtained["proxy_grad_norm"]
     Record(
         "ranker_size",
         "votes about small networks are votes about large ones",

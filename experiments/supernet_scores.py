@@ -30,7 +30,7 @@ from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
 from supernetic.objective import Metrics
-from supernetic.ranking.combine import vote
+from supernetic.ranking.combine import combine_ranks
 from supernetic.ranking.correlation import Pairs, count_pairs, tau_difference
 from supernetic.ranking.ensemble import quality
 from supernetic.runs.directory import open_run
@@ -106,7 +106,7 @@ def scores() -> Record:
     found["angle"] = pairs_of(ANGLE, AngleEvaluator(supernet_of(NAME, "none"), supernet)(archs))
     voters = ProxyEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROXY_IMAGES)
     scored_by_proxies = voters(archs)
-    found |= {metric.removeprefix("vote/"): pairs_of(metric, scored_by_proxies) for metric in voters.metrics}
+    found |= {metric.removeprefix("proxy/"): pairs_of(metric, scored_by_proxies) for metric in voters.metrics}
     calibrated, plain = (found[f"{name}_recalibrate"] for name in ("calibrated_cross_entropy", "cross_entropy"))
     obtained = {name: taus(pairs) for name, pairs in found.items()}
     obtained["calibrated_minus_plain"] = more = differences(calibrated, plain)
@@ -177,7 +177,7 @@ def votes() -> Record:
     found = {}
     for name, supernet in _by_sampler().items():
         ballots = {**free, SCORE: np.array([quality(SCORE, a) for a in _entropies(supernet, archs)])}
-        found[name] = [count_pairs(vote({n: x[p] for n, x in ballots.items()}), truth[p]) for p in PARTS]
+        found[name] = [count_pairs(combine_ranks({n: x[p] for n, x in ballots.items()}), truth[p]) for p in PARTS]
     return compared(
         "votes",
         "the vote is better with a supernet of uniform paths than with one of fair paths",

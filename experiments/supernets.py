@@ -28,7 +28,7 @@ from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
 from supernetic.datasets.loading import load
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.ranking.combine import vote
+from supernetic.ranking.combine import combine_ranks
 from supernetic.ranking.correlation import count_pairs
 from supernetic.runs.directory import open_run
 from supernetic.samplers.strict_fair import StrictFair
@@ -191,7 +191,7 @@ def taus(scores: dict[str, Any]) -> dict[str, Any]:
     both: dict[str, Any] = {"macs": _tau(macs, truth)}
     for bn in ("recalibrate", "batch"):
         accuracy, entropy = (np.array(scores[bn][m], dtype=float) for m in ("accuracy", "cross_entropy"))
-        joined = np.concatenate([vote([-entropy[p], macs[p]]) for p in PARTS])
+        joined = np.concatenate([combine_ranks([-entropy[p], macs[p]]) for p in PARTS])
         both[bn] = {"accuracy": _tau(accuracy, truth), "cross_entropy": _tau(-entropy, truth)}
         both[bn]["cross_entropy_and_macs"] = _tau(joined, truth)
     return both

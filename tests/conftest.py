@@ -64,7 +64,7 @@ ALSO_SLOW = (
     "commands/test_derive.py::test_stabilisers_are_folded",
     "commands/test_derive.py::test_trained_from_scratch_once",
     "commands/test_derive.py::test_trained_from_the_supernets_weights",
-    "commands/rank/test_subset_training.py::test_rows_get_what_their_trainings_say",
+    "commands/rank/test_network_scores.py::test_rows_get_what_their_trainings_say",
     "commands/rank/test_command.py::test_trainings_on_a_subset_score_a_few",
     "jobs/search/test_table_search.py::test_every_searcher_by_name*thompson*",
     "jobs/train/test_job.py::test_every_space_trains_and_can_be_loaded_again*scalenet*",

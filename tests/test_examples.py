@@ -27,8 +27,14 @@ EXPECTED = {  # patterns that the output has, in this order
         r"at most\n",
         r"example-05\.png  .*\d%",
     ],
+    "11_rank_own_numbers": [
+        r"convolutions against c10_test_200",
+        r"against      macs: worse",
+        r"your own array: 0\.594",
+    ],
 }
-SLOW = set(EXPECTED) - {"03_table_search"}  # the others are whole searches on images
+WRITES_NOTHING = {"11_rank_own_numbers"}
+SLOW = set(EXPECTED) - {"03_table_search", "11_rank_own_numbers"}  # the others are whole searches on images
 
 
 def test_all_examples_are_numbered_short_and_tested() -> None:
@@ -57,4 +63,4 @@ def test_an_example_does_what_it_says(name: str, tmp_path: Path) -> None:
         found = re.compile(pattern).search(done.stdout, at)
         assert found, f"{pattern!r} is not in what follows:\n{done.stdout[at:]}"
         at = found.start()
-    assert [p.name for p in tmp_path.iterdir()] == ["runs"]
+    assert [p.name for p in tmp_path.iterdir()] == ([] if name in WRITES_NOTHING else ["runs"])

@@ -27,7 +27,7 @@ BAD = [
     (["rank", "--score", "macs", "--truth", "c10_test_200", "--without", "pool"], "unknown operation 'pool'"),
     (["rank", "--score", "missing.csv", "--truth", "c10_test_200"], "missing.csv"),
     (["rank", "--score", "macs", "--truth", "c10_test_200", "--sample", "-3"], "must not be negative, got -3"),
-    (["rank", "--score", "macs", "--truth", "c10_test_200", "--vote", "log"], "did you mean 'log-rank'"),
+    (["rank", "--score", "macs", "--truth", "c10_test_200", "--combine", "log"], "did you mean 'log-rank'"),
     (["rank", "--space", "macro", "--score", "jacov", "--truth", "mean_acc", "--data", "nowhere"], "nowhere"),
     (["latency", "attentive-a1", "--batch", "one"], "whole numbers separated by commas, got 'one'"),
     (["robustness", "nowhere"], "nowhere"),

@@ -32,7 +32,7 @@ def evaluator(data: Dataset, space: Space = SPACE, **settings: Any) -> ProxyEval
 def test_answers_depend_on_seed_and_architecture_only(blobs: Dataset, space: Space) -> None:
     check_evaluator(evaluator(blobs, space), space, n=3)
     one, other = (evaluator(blobs, seed=s)([GOOD])[0] for s in (0, 1))
-    assert {k for k in one if one[k] == other[k]} == {"vote/live_macs", "vote/live_params", "vote/layers"}
+    assert {k for k in one if one[k] == other[k]} == {"proxy/live_macs", "proxy/live_params", "proxy/layers"}
 
 
 def test_votes_asked_together_are_those_asked_alone(blobs: Dataset) -> None:
@@ -48,7 +48,7 @@ def test_repeats_average_over_images_and_weights(blobs: Dataset) -> None:
     probes = [Probe(SPACE.blueprint(GOOD), *batches.batch(i), seed=i) for i in range(3)]
     mean = evaluator(blobs, votes=votes, repeats=3)([GOOD])[0]
     for name in votes:
-        assert mean[f"vote/{name}"] == pytest.approx(sum(voter(name)(p) for p in probes) / 3, rel=1e-6)
+        assert mean[f"proxy/{name}"] == pytest.approx(sum(voter(name)(p) for p in probes) / 3, rel=1e-6)
 
 
 def test_the_first_weights_are_those_of_a_network_of_that_seed(blobs: Dataset) -> None:
@@ -62,7 +62,7 @@ def test_a_network_that_ignores_the_image_has_the_lowest_votes(blobs: Dataset) -
     empty, some = evaluator(blobs, CELLS)([(0,) * 6, (0, 0, 0, 1, 0, 0)])
     for name, value in empty.items():
         assert isnan(value) or value == 0 < some[name]
-    assert isnan(empty["vote/jacov"])
+    assert isnan(empty["proxy/jacov"])
 
 
 def test_elastic_resolutions_get_images_of_their_side(blobs: Dataset) -> None:
@@ -70,8 +70,8 @@ def test_elastic_resolutions_get_images_of_their_side(blobs: Dataset) -> None:
     smallest = (0,) * len(space.choices)
     archs = [smallest, (1, *smallest[1:])]
     small, large = evaluator(blobs, space, votes=("naswot", "live_macs"), images=2)(archs)
-    assert small["vote/live_macs"] < large["vote/live_macs"]
-    assert small["vote/naswot"] != large["vote/naswot"]
+    assert small["proxy/live_macs"] < large["proxy/live_macs"]
+    assert small["proxy/naswot"] != large["proxy/naswot"]
 
 
 @pytest.mark.parametrize(

@@ -71,17 +71,17 @@ def test_encodings_of_one_network_are_alike_and_rows_do_not_see_their_company() 
 
 def test_votes_are_a_block_and_part_of_the_prior() -> None:
     space = Macro()
-    votes = {"vote/cheap": lambda archs: -costs_of(space, archs).astype(float)}
+    votes = {"proxy/cheap": lambda archs: -costs_of(space, archs).astype(float)}
     archs = draw(space, 50)
-    x = Features(space, extra=votes, prior=["vote/cheap"])(archs)
+    x = Features(space, extra=votes, prior=["proxy/cheap"])(archs)
     assert x.blocks["votes"].shape == (50, 1)
     assert np.corrcoef(rankdata(x.prior), rankdata(-costs_of(space, archs)))[0, 1] > 0.999
-    assert Features(space, extra=votes).prior[-1] == "vote/cheap"
+    assert Features(space, extra=votes).prior[-1] == "proxy/cheap"
 
 
 def test_no_vote_is_the_worst_vote() -> None:
     space = Macro()
-    features = Features(space, extra={"vote/some": lambda a: np.where(a[:, 0] == 0, np.nan, a[:, 0])})
+    features = Features(space, extra={"proxy/some": lambda a: np.where(a[:, 0] == 0, np.nan, a[:, 0])})
     x = features(draw(space, 30))
     worst = draw(space, 30)[:, 0] == 0
     assert x.blocks["votes"][worst].max() < x.blocks["votes"][~worst].min()
@@ -91,7 +91,7 @@ def test_refusals() -> None:
     space = Macro()
     with pytest.raises(UnknownNameError, match="column 'live mac'"):
         Features(space, prior=["live mac"])
-    with pytest.raises(InputError, match="vote/odd must give one number per architecture"):
-        Features(space, extra={"vote/odd": lambda a: np.zeros(3)})
+    with pytest.raises(InputError, match="proxy/odd must give one number per architecture"):
+        Features(space, extra={"proxy/odd": lambda a: np.zeros(3)})
     with pytest.raises(InputError, match="networks that differ"):
         Features(space, reference=np.zeros((5, 8), dtype=np.int8))

@@ -25,8 +25,8 @@ def test_every_voter_prefers_a_cell_of_convolutions_to_one_of_a_single_pool(look
 
 
 def test_names() -> None:
-    assert voter("vote/jacov") is voter("jacov")
-    assert full_name("jacov") == full_name("vote/jacov") == "vote/jacov"
+    assert voter("proxy/jacov") is voter("jacov")
+    assert full_name("jacov") == full_name("proxy/jacov") == "proxy/jacov"
     with pytest.raises(UnknownNameError, match="unknown vote 'jakov': did you mean 'jacov'"):
         voter("jakov")
 

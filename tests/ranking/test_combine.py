@@ -8,21 +8,21 @@ import pytest
 from scipy import stats
 
 from supernetic.errors import InputError
-from supernetic.ranking.combine import vote
+from supernetic.ranking.combine import combine_ranks
 
 A, B = np.array([10.0, 30.0, 20.0]), np.array([1e6, 5e6, 5e6])
 
 
 def test_mean_of_ranks() -> None:
-    assert vote([A, B]).tolist() == [1, (3 + 2.5) / 2, (2 + 2.5) / 2]
-    assert vote({"a": A}).tolist() == [1, 3, 2]
+    assert combine_ranks([A, B]).tolist() == [1, (3 + 2.5) / 2, (2 + 2.5) / 2]
+    assert combine_ranks({"a": A}).tolist() == [1, 3, 2]
 
 
 def test_mean_of_log_places_counted_from_the_best() -> None:
-    assert vote([A, B], log=True) == pytest.approx(
+    assert combine_ranks([A, B], log=True) == pytest.approx(
         [-log(3), -(log(1) + log(1.5)) / 2, -(log(2) + log(1.5)) / 2], abs=1e-12
     )
-    many = vote([np.arange(100.0)], log=True)
+    many = combine_ranks([np.arange(100.0)], log=True)
     assert many[99] - many[98] == pytest.approx(many[90] - many[80])  # 1 to 2 as 10 to 20
 
 
@@ -33,13 +33,13 @@ def test_random_scores_against_scipy(log_places: bool) -> None:
     weights = [0.5, 2.0, 0.0]
     ballots = [-np.log(stats.rankdata(-s)) if log_places else stats.rankdata(s) for s in scores]
     expected = (0.5 * ballots[0] + 2 * ballots[1]) / 2.5
-    assert vote(scores, log=log_places, weights=weights) == pytest.approx(expected)
-    assert vote(scores, log=log_places) == pytest.approx(np.mean(ballots, axis=0))
+    assert combine_ranks(scores, log=log_places, weights=weights) == pytest.approx(expected)
+    assert combine_ranks(scores, log=log_places) == pytest.approx(np.mean(ballots, axis=0))
 
 
 def test_a_missing_number_is_ranked_last() -> None:
-    assert vote([np.array([1.0, nan, -inf, 3.0, nan])]).tolist() == [4, 2, 2, 5, 2]
-    places = vote([np.array([1.0, nan, 2.0])], log=True)
+    assert combine_ranks([np.array([1.0, nan, -inf, 3.0, nan])]).tolist() == [4, 2, 2, 5, 2]
+    places = combine_ranks([np.array([1.0, nan, 2.0])], log=True)
     assert places.tolist() == [-log(2), -log(3), 0]
 
 
@@ -57,4 +57,4 @@ def test_a_missing_number_is_ranked_last() -> None:
 )
 def test_bad_input(scores: Any, settings: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
-        vote(scores, **settings)
+        combine_ranks(scores, **settings)

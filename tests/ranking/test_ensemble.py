@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 from supernetic.errors import InputError
-from supernetic.ranking.combine import vote
+from supernetic.ranking.combine import combine_ranks
 from supernetic.ranking.correlation import count_pairs
 from supernetic.ranking.ensemble import RankEnsemble
 
-NAMES = ("valid/cross_entropy", "vote/layers")
+NAMES = ("valid/cross_entropy", "proxy/layers")
 
 
 def networks(n: int) -> list[dict[str, float]]:
     rng = np.random.default_rng(0)
-    return [{"valid/cross_entropy": float(rng.normal()), "vote/layers": float(rng.integers(0, 6))} for _ in range(n)]
+    return [{"valid/cross_entropy": float(rng.normal()), "proxy/layers": float(rng.integers(0, 6))} for _ in range(n)]
 
 
 def test_among_themselves_references_are_ordered_as_by_a_vote() -> None:
     reference = networks(50)
     ballot = RankEnsemble.of(NAMES, reference)
-    listed = vote([[-m[NAMES[0]] for m in reference], [m[NAMES[1]] for m in reference]])
+    listed = combine_ranks([[-m[NAMES[0]] for m in reference], [m[NAMES[1]] for m in reference]])
     ranks = [ballot.rank(m) for m in reference]
     assert ranks == pytest.approx((listed - 1) / 49)
     assert min(ranks) >= 0
@@ -30,7 +30,7 @@ def test_other_networks_fall_in_between() -> None:
     reference, others = networks(300), networks(400)[300:]
     ballot = RankEnsemble.of(NAMES, reference)
     ranks = np.array([ballot.rank(m) for m in others])
-    listed = vote([[-m[NAMES[0]] for m in others], [m[NAMES[1]] for m in others]])
+    listed = combine_ranks([[-m[NAMES[0]] for m in others], [m[NAMES[1]] for m in others]])
     assert count_pairs(ranks, listed).tau() > 0.9
 
 

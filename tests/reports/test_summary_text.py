@@ -124,7 +124,7 @@ def test_recorded_sentences_are_told_in_the_words_of_the_page() -> None:
 def test_who_votes_is_told(make: Make) -> None:
     path = make()
     assert vote_told(read_run(path).voters) == ""
-    (path / "ballot.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "vote/synflow": [0.5, 1.0]}))
+    (path / "ballot.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "proxy/synflow": [0.5, 1.0]}))
     assert vote_told(read_run(path).voters) == (
         "The vote is the mean place among 2 random networks (0 worst, 1 best) by validation cross-entropy and synflow."
     )

@@ -132,7 +132,7 @@ def rank(
     score: Annotated[
         str,
         typer.Option(
-            help="A column, macs, FILE.csv[:COLUMN], RUN[:METRIC], RUN,RUN,..., jacov, ..., ladder, or several: a+b."
+            help="A column, macs, FILE.csv[:COLUMN], RUN[:METRIC], RUN,RUN,..., jacov, ..., subset, or several: a+b."
         ),
     ],
     truth: Annotated[str, typer.Option(help="A column of the table.")],
@@ -143,15 +143,17 @@ def rank(
     unique: Annotated[bool | None, typer.Option("--unique/--strings", help="Count networks, or encodings.")] = None,
     sample: Annotated[
         int | None,
-        typer.Option(help="Take so many at random, 0 for all. [default: all; 1000 for runs and votes, 20 for ladder]"),
+        typer.Option(
+            help="Take so many at random, 0 for all. [default: all; 1000 for runs and proxies, 20 for subset]"
+        ),
     ] = None,
     sample_top: Annotated[
-        int | None, typer.Option(help="And so many of the true top 10 %. [default: none; 300 for runs and votes]")
+        int | None, typer.Option(help="And so many of the true top 10 %. [default: none; 300 for runs and proxies]")
     ] = None,
     bn: Annotated[str, typer.Option(help="BN of a RUN: recalibrate, batch or running.")] = "recalibrate",
-    vote: Annotated[str, typer.Option(help="How joined scores are combined: mean-rank or log-rank.")] = "mean-rank",
-    data: Annotated[str, typer.Option(help="Images for votes such as jacov, and for ladder.")] = "embedded",
-    workers: Annotated[int, typer.Option(help="Trainings of ladder at a time.")] = 1,
+    combine: Annotated[str, typer.Option(help="How joined scores are combined: mean-rank or log-rank.")] = "mean-rank",
+    data: Annotated[str, typer.Option(help="Images for proxies such as jacov, and for subset.")] = "embedded",
+    workers: Annotated[int, typer.Option(help="Trainings on a subset at a time.")] = 1,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -170,11 +172,11 @@ def rank(
         sample=sample,
         sample_top=sample_top,
         bn=bn,
-        vote=vote,
+        combine=combine,
         data=data,
         workers=workers,
         seed=seed,
-        progress=lambda done, total: say(f"{done:,} of {total:,} networks scored"),
+        on_event=lambda event: say(f"{event.done:,} of {event.total:,} networks scored"),
     )
     tell(result, as_json)
 

@@ -23,11 +23,11 @@ from ..space import Arch
 from ..supernets.supernet import Supernet
 from .supernet import shared_cells
 
-ANGLE = "vote/angle"
+ANGLE = "proxy/angle"
 
 
 class AngleEvaluator:
-    """`vote/angle` in radians, between the weights of an untrained and of a trained supernet; more is better."""
+    """`proxy/angle` in radians, between the weights of an untrained and of a trained supernet; more is better."""
 
     metrics = (ANGLE,)
 

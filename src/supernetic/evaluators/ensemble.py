@@ -1,4 +1,4 @@
-"""The joint score of a supernet and of training-free voters: `vote/rank`, beside what each of them says."""
+"""The joint score of a supernet and of training-free voters: `proxy/rank_ensemble`, beside what each of them says."""
 
 from __future__ import annotations
 

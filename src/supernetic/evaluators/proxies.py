@@ -1,4 +1,4 @@
-"""Training-free votes as metrics of any space: `vote/jacov`, `vote/naswot`, `vote/layers`, ...; more is better.
+"""Training-free votes as metrics of any space: `proxy/jacov`, `proxy/naswot`, `proxy/layers`, ...; more is better.
 
 Papers: see the voters. What they have in common, one mini-batch and fresh weights, is Abdelfattah et al.'s, arXiv
 2101.08134.

@@ -22,7 +22,7 @@ from ..training.recipe import Recipe
 from .standalone import StandaloneEvaluator
 
 ON = "valid"
-SUBSET_TRAINING = f"{ON}/ladder"
+SUBSET_TRAINING = f"{ON}/subset_training"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class SubsetTrainingEvaluator:
 
 @dataclass(frozen=True, eq=False)
 class SubsetTrainingScore:
-    """The calibrated cross-entropy of a ladder under a name of its own, `valid/ladder`, beside scores of a supernet."""
+    """The same calibrated cross-entropy as `valid/subset_training`, a name of its own beside scores of a supernet."""
 
     subsets: SubsetTrainingEvaluator
     metrics: tuple[str, ...] = (SUBSET_TRAINING,)

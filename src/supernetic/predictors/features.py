@@ -7,7 +7,7 @@ alike are kept once: the cells of one network say the same thing.
 Three blocks come from the blueprint: `layers` (what each layer is, by name), `graph` (counts and paths, also by stage)
 and `cost`. A fourth, `votes`, holds what the caller adds; more of a vote is better:
 
-    Features(space, extra={"vote/jacov": lambda archs: table.lookup(archs, "jacov")})
+    Features(space, extra={"proxy/jacov": lambda archs: table.lookup(archs, "jacov")})
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ PROXIES = {
 }  # by name: the file
 
 
-PREFIX = "vote/"
+PREFIX = "proxy/"
 
 
 def full_name(name: str) -> str:

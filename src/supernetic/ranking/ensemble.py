@@ -1,6 +1,6 @@
 """A vote that knows its voters' usual answers: the score of one network, whatever is asked with it.
 
-Paper: as `ranking.vote`.
+Paper: as `ranking.combine`.
 Differences: ranks of a list change with the list. Here they are places among reference networks that stay the same, so
 that a search can ask for networks one by one and be resumed.
 """
@@ -18,8 +18,8 @@ from ..errors import InputError
 from ..objective import Metrics
 from .correlation import average_ranks
 
-RANK = "vote/rank"
-FALLING = ("cross_entropy", "valid/ladder")  # endings of metrics of which less is better
+RANK = "proxy/rank_ensemble"
+FALLING = ("cross_entropy", "valid/subset_training")  # endings of metrics of which less is better
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,14 @@ NAMES = {
     "cost/params": "parameters",
     "cost/peak": "peak activations",
     "latency/ms": "latency",
-    "vote/rank": "vote",
-    "vote/naswot": "NASWOT",
-    "vote/jacov": "Jacobian covariance",
-    "vote/layers": "layers",
-    "vote/grad_norm": "gradient norm",
+    "proxy/rank_ensemble": "vote",
+    "proxy/naswot": "NASWOT",
+    "proxy/jacov": "Jacobian covariance",
+    "proxy/layers": "layers",
+    "proxy/grad_norm": "gradient norm",
     "valid/accuracy": "validation accuracy",
     "valid/cross_entropy": "validation cross-entropy",
-    "valid/ladder": "calibrated cross-entropy after a training on a subset",
+    "valid/subset_training": "calibrated cross-entropy after a training on a subset",
     "test/accuracy": "test accuracy",
     "test/cross_entropy": "test cross-entropy",
 }
@@ -55,7 +55,7 @@ def vote_told(voters: Mapping[str, int]) -> str:
 
 def metric_name(name: str) -> str:
     """A metric's name for people; a column of a table keeps the name that it has there."""
-    short_name = name.removeprefix("vote/").replace("_", " ")
+    short_name = name.removeprefix("proxy/").replace("_", " ")
     return NAMES.get(name) or (name.removeprefix("table/") if "table/" in name else short_name)
 
 

@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from supernetic import load_space
 from supernetic.benchmarks import macro, nasbench201
 from supernetic.commands.rank.command import rank
 from supernetic.commands.rank.result import RankResult
+from supernetic.commands.rank.scores import GivenNumbers
 from supernetic.costs import costs_of
 from supernetic.errors import InputError, RunError, TableError, UnknownNameError
-from supernetic.ranking.combine import vote
+from supernetic.progress import Event
+from supernetic.ranking.combine import combine_ranks
 from supernetic.ranking.correlation import tau
+from supernetic.space import Arch
 
 SUPERNETS = Path(__file__).parents[4] / "shared/data/nasbench201_published_supernets.npz"
 
 
-def nb201(score: str, **settings: Any) -> RankResult:
+def nb201(score: Any, **settings: Any) -> RankResult:
     return rank(score=score, truth="c10_test_200", **settings)
 
 
@@ -89,7 +93,7 @@ def test_masked_operations() -> None:
 def test_scores_combine_by_mean_rank() -> None:
     table = nasbench201.load()
     macs = costs_of(table.space, table.archs).astype(float)
-    both = vote([table["c10_valid_12"].values, macs])
+    both = combine_ranks([table["c10_valid_12"].values, macs])
     result = nb201("c10_valid_12 + macs")
     assert result.tau == pytest.approx(tau(both, table["c10_test_200"].values))
     assert result.tau > max(nb201("c10_valid_12").tau, nb201("macs").tau)
@@ -210,7 +214,7 @@ def test_a_run_scores_a_sample_and_some_of_the_top(run: Path) -> None:
     result = on_macro(str(run))
     assert (result.n, result.top10pct.n) == (40, 12)
     assert result.sampled == "drawn from 3,969, and 12 of their top 10 %"
-    assert any("valid/cross_entropy, less is better: its sign is turned" in w for w in result.warnings)
+    assert any("valid/cross_entropy; lower is better, so its sign is reversed" in w for w in result.warnings)
     scores = [json.loads(line) for line in (run / "scores.jsonl").read_text().splitlines()]
     assert len(scores) <= 52
     table = macro.load()
@@ -224,7 +228,7 @@ def test_a_run_scores_a_sample_and_some_of_the_top(run: Path) -> None:
 def test_a_runs_metric_can_be_chosen_and_combined(run: Path) -> None:
     accuracy = on_macro(f"{run}:accuracy")
     assert accuracy.tau == on_macro(f"{run}:valid/accuracy").tau
-    assert not any("sign is turned" in w for w in accuracy.warnings)
+    assert not any("sign is reversed" in w for w in accuracy.warnings)
     both, alone, macs = on_macro(f"{run}+macs"), on_macro(str(run)), on_macro("macs")
     assert len({both.tau, alone.tau, macs.tau}) == 3
     assert macs.n == both.n == 40
@@ -244,50 +248,51 @@ def test_bad_runs_are_named(run: Path, tmp_path: Path) -> None:
         on_macro(str(tmp_path))
     with pytest.raises(RunError, match="a supernet of macro, not of nasbench201"):
         nb201(str(run), sample=5)
-    with pytest.raises(InputError, match="not a supernet's score"):
+    with pytest.raises(InputError, match="the truth must be a column or given numbers"):
         rank("macro", score="macs", truth=str(run))
     with pytest.raises(InputError, match="sample must not be negative, got -1"):
         on_macro("macs", sample=-1)
 
 
-# --- votes as scores --------------------------------------------------------------------------------------------------
+# --- proxies as scores ------------------------------------------------------------------------------------------------
 
 TINY = "macro:channels=4,resolution=8,head=16"
 
 
-def test_votes_score_a_sample_and_combine() -> None:
+def test_proxies_score_a_sample_and_combine() -> None:
     settings: dict[str, Any] = {"truth": "mean_acc", "sample": 20, "sample_top": 5}
-    seen: list[tuple[int, int]] = []
+    events: list[Event] = []
     one, two = (
-        rank(TINY, score="naswot + layers", progress=lambda *n: seen.append(n), vote=vote, **settings)
-        for vote in ("mean-rank", "log-rank")
+        rank(TINY, score="naswot + layers", on_event=events.append, combine=combine, **settings)
+        for combine in ("mean-rank", "log-rank")
     )
     assert (one.n, one.top10pct.n, one.score) == (20, 5, "naswot + layers")
     assert one.pearson != two.pearson
-    assert seen[-1][0] == seen[-1][1] <= 25
-    again = rank(TINY, score="vote/layers", **settings)
+    assert (events[-1].task, events[-1].item) == ("score", "naswot + layers")
+    assert events[-1].done == events[-1].total <= 25
+    again = rank(TINY, score="proxy/layers", **settings)
     assert again.tau == rank(TINY, score="layers", **settings).tau != one.tau
 
 
 def test_log_ranks_are_for_any_scores() -> None:
     table = nasbench201.load()
     macs = costs_of(table.space, table.archs).astype(float)
-    both = vote([table["c10_valid_12"].values, macs], log=True)
-    result = nb201("c10_valid_12 + macs", vote="log-rank")
+    both = combine_ranks([table["c10_valid_12"].values, macs], log=True)
+    result = nb201("c10_valid_12 + macs", combine="log-rank")
     assert result.tau == pytest.approx(tau(both, table["c10_test_200"].values))
 
 
-def test_a_column_comes_before_a_vote_of_its_name(tmp_path: Path) -> None:
+def test_a_column_comes_before_a_proxy_of_its_name(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("arch,layers,acc\n00000000,3,1\n10000000,2,2\n20000000,1,3\n")
     assert rank("macro", score="layers", truth="acc", table=path).tau == -1
     assert rank("macro", score="acc", truth="layers", table=path).tau == -1
 
 
-def test_bad_votes() -> None:
-    with pytest.raises(UnknownNameError, match="unknown way to vote 'log': did you mean 'log-rank'"):
-        nb201("macs", vote="log")
-    with pytest.raises(InputError, match="not a supernet's score, a vote or a ladder; got jacov"):
+def test_bad_proxies() -> None:
+    with pytest.raises(UnknownNameError, match="unknown way to combine scores 'log': did you mean 'log-rank'"):
+        nb201("macs", combine="log")
+    with pytest.raises(InputError, match="not a proxy or a score of networks; got jacov"):
         rank("macro", score="macs", truth="jacov")
     with pytest.raises(UnknownNameError, match="did you mean 'naswot'"):
         nb201("naswott")
@@ -297,18 +302,113 @@ def test_bad_votes() -> None:
 
 def test_trainings_on_a_subset_score_a_few() -> None:
     """By default twenty and none of the top; joined with others like any score."""
-    score = "ladder:size=20,epochs=1+macs"
+    score = "subset:size=20,epochs=1+macs"
     result = rank("nasbench201:cells=1,channels=1,resolution=8", score=score, truth="c10_test_200")
     assert (result.n, result.top10pct.n) == (20, 2)
     assert result.sampled.startswith("drawn from ")
-    assert any("is valid/calibrated_cross_entropy, less is better" in w for w in result.warnings)
+    assert any("is valid/calibrated_cross_entropy; lower is better" in w for w in result.warnings)
     assert not any("test data" in w for w in result.warnings)
 
 
-def test_bad_ladders() -> None:
-    with pytest.raises(UnknownNameError, match="unknown setting of ladder 'sise'"):
-        nb201("ladder:sise=3")
-    with pytest.raises(InputError, match="a vote or a ladder; got ladder:size=500"):
-        rank("macro", score="macs", truth="ladder:size=500")
-    with pytest.raises(InputError, match="must be a worker, got workers=0"):
-        rank("macro", score="ladder", truth="mean_acc", workers=0)
+def test_bad_trainings_on_a_subset() -> None:
+    with pytest.raises(UnknownNameError, match="unknown setting of subset 'sise'"):
+        nb201("subset:sise=3")
+    with pytest.raises(InputError, match="not a proxy or a score of networks; got subset:size=500"):
+        rank("macro", score="macs", truth="subset:size=500")
+    with pytest.raises(InputError, match="workers must be at least 1, got 0"):
+        rank("macro", score="subset", truth="mean_acc", workers=0)
+
+
+# --- one's own numbers and functions ----------------------------------------------------------------------------------
+
+
+def test_given_numbers_are_a_score_like_a_column() -> None:
+    table = nasbench201.load()
+    column, truth = table["c10_valid_12"].values, table["c10_test_200"].values
+    expected = nb201("c10_valid_12").to_json()
+    by_arch = dict(zip(table, column.tolist(), strict=True))
+    for given in (column, column.tolist(), by_arch, by_arch.__getitem__, GivenNumbers(column, "mine")):
+        assert nb201(given).to_json() | {"score": "c10_valid_12"} == expected
+    both = rank(score=column, truth=truth)
+    assert (both.tau, both.score, both.truth, both.truth_about) == (expected["tau"], "given score", "given truth", "")
+    assert rank(score="c10_valid_12", truth=dict(zip(table, truth, strict=True))).tau == expected["tau"]
+    assert rank(score="c10_valid_12", truth=lambda arch: by_arch[arch]).tau > 0.99
+    assert both.lines()[0] == "given score against given truth"
+
+
+def test_given_numbers_follow_masks_and_networks() -> None:
+    table = nasbench201.load()
+    column = table["c10_valid_12"].values
+    by_arch = dict(zip(table, column.tolist(), strict=True))
+    masked = nb201("c10_valid_12", without=("none", "avg_pool_3x3"))
+    for given in (column, by_arch, by_arch.__getitem__):
+        assert nb201(given, without=("none", "avg_pool_3x3")).tau == masked.tau
+        unique = nb201(given, unique=True)
+        assert unique.n == 4930
+    assert nb201(column, unique=True).tau == nb201("c10_valid_12", unique=True).tau
+
+
+def test_given_numbers_are_joined_and_held_against_others() -> None:
+    column = nasbench201.load()["c10_valid_12"].values
+    joined = nb201([column, "macs"], against=column)
+    assert joined.score == "given score 1 + macs"
+    assert joined.tau == nb201("c10_valid_12+macs").tau
+    assert joined.against is not None
+    assert joined.against.score == "given other score"
+    assert joined.against.more == pytest.approx(joined.tau - nb201("c10_valid_12").tau)
+
+
+def test_a_function_is_called_for_the_sample_alone() -> None:
+    calls: list[Arch] = []
+
+    def depth(arch: Arch) -> float:
+        calls.append(arch)
+        return float(np.count_nonzero(arch))
+
+    result = rank("macro", score=depth, truth="mean_acc", sample=40, sample_top=10)
+    assert (result.score, result.n, result.top10pct.n) == ("depth", 40, 10)
+    assert 40 <= len(calls) == len(set(calls)) <= 50
+    assert result.tau > 0
+
+
+def test_missing_numbers_are_left_out() -> None:
+    column = nasbench201.load()["c10_valid_12"].values.copy()
+    column[:600] = np.nan
+    assert nb201(column).n == 15_025
+    assert "600 of 15625 architectures lack a number and are left out" in nb201(column).warnings
+    some = nb201(lambda arch: np.nan if arch[0] == 0 else sum(arch))
+    assert some.n == 15_625 * 4 / 5
+    assert "3125 of 15625 architectures lack a number and are left out" in some.warnings
+
+
+def test_a_space_without_a_table_ranks_what_is_given() -> None:
+    space = load_space("attentive")
+    archs = [tuple(a) for a in space.sample(np.random.default_rng(0), 40).tolist()]
+    x, y = np.random.default_rng(1).normal(size=(2, 40))
+    by_arch = [dict(zip(archs, values, strict=True)) for values in (x, y)]
+    result = rank(space, score=by_arch[0], truth=by_arch[1])
+    assert (result.space, result.n) == ("attentive", 40)
+    assert result.tau == pytest.approx(tau(x, y))
+    assert rank(space, score=x, truth=y, table=archs).tau == pytest.approx(tau(x, y))
+    assert rank(space, score="macs", truth=by_arch[1]).n == 40
+    fewer = rank(space, score=by_arch[0], truth=dict(list(by_arch[1].items())[:30]))
+    assert fewer.n == 30
+    assert "10 of 40 architectures lack a number and are left out" in fewer.warnings
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"score": [1.0, 2.0]}, "given score must have a number for each of the 15625 rows of nasbench201, got 2"),
+        ({"score": "macs", "truth": np.zeros(3)}, "given truth must have a number for each of the 15625 rows"),
+        ({"score": {(0, 0): 1.0}}, "an architecture of nasbench201 has 6 integers, got 2"),
+        ({"score": {(9,) * 6: 1.0}}, "must lie in 0..4, got 9"),
+        ({"score": {(0,) * 6: 1.0}}, "a ranking needs two architectures with given score and c10_test_200, got 1"),
+        ({"score": lambda arch: "much"}, r"given score must give a number for \(4, 2, 1, 2, 1, 1\), got 'much'"),
+        ({"space": "attentive", "score": [1.0], "truth": [2.0]}, "no table of attentive is bundled"),
+    ],
+)
+def test_bad_numbers(settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why) as caught:
+        rank(**{"truth": "c10_test_200", **settings})
+    assert "\n" not in str(caught.value)

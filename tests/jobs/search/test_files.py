@@ -12,6 +12,7 @@ from supernetic.datasets import load
 from supernetic.exporters.model import load_model
 from supernetic.jobs.train.score import score
 from supernetic.networks.pool import evaluate
+from supernetic.ranking.ensemble import RANK
 from supernetic.runs.directory import read_records, read_settings
 from supernetic.runs.space_record import space_of
 from supernetic.spaces.macro import Macro
@@ -30,7 +31,7 @@ def test_the_front_is_of_the_trials_and_keeps_the_limits(run: Path) -> None:
     for record in found["front"]:
         mine = record["metrics"]
         assert mine["cost/macs"] <= 60_000
-        assert not any(m["cost/macs"] <= mine["cost/macs"] and m["vote/rank"] > mine["vote/rank"] for m in good)
+        assert not any(m["cost/macs"] <= mine["cost/macs"] and m[RANK] > mine[RANK] for m in good)
     assert [g["evaluations"] for g in found["generations"]] == [6, 12, 18, 24]
     assert found["first"] == 6
 

@@ -48,17 +48,17 @@ def objectives(small: dict[str, Any], **changed: Any) -> tuple[str, ...]:
 
 
 def test_the_default_follows_from_the_sharing(small: dict[str, Any]) -> None:
-    assert objectives(small)[0] == "max vote/rank"
+    assert objectives(small)[0] == "max proxy/rank_ensemble"
     elastic = {"space": "attentive:resolutions=12+16,width=0.1", "where": []}
     assert objectives(small, **elastic)[0] == "min valid/cross_entropy"
 
 
 def test_other_votes_can_be_asked_for(small: dict[str, Any]) -> None:
-    assert objectives(small, objectives=["max naswot", "min macs"]) == ("max vote/naswot", "min cost/macs")
+    assert objectives(small, objectives=["max naswot", "min macs"]) == ("max proxy/naswot", "min cost/macs")
 
 
 def test_trainings_on_a_subset_can_be_asked_for(small: dict[str, Any]) -> None:
-    assert objectives(small, objectives=["min ladder", "min macs"]) == (
+    assert objectives(small, objectives=["min subset_training", "min macs"]) == (
         f"min {scoring.SUBSET_TRAINING}",
         "min cost/macs",
     )

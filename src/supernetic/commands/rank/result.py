@@ -50,7 +50,7 @@ class RankResult(Result):
     counts: str  # what an item is: "encodings" or "networks"
     sampled: str  # which of them were taken; empty for all
     n: int
-    tau: float  # paper 002's; tied pairs count for neither side
+    tau: float  # tau-a: tied pairs count for neither side
     interval: Interval  # 95 %, of tau
     tau_scalenet: float
     tau_b: float
@@ -82,7 +82,7 @@ class RankResult(Result):
             f"{self.score} against {self.truth}{about}",
             f"on {self.space}{masked}, {self.n:,} {self.counts}" + (f" ({self.sampled})" if self.sampled else ""),
             "",
-            f"  tau          {_number(self.tau)}  {_range(self.interval)}  paper 002: ties count for neither side",
+            f"  tau          {_number(self.tau)}  {_range(self.interval)}  tau-a (ties count for neither side)",
             f"  in top 10 %  {_number(self.top10pct.tau)}  {_range(self.top10pct.interval)}  n {self.top10pct.n}",
             f"  tau-b        {_number(self.tau_b)}",
             f"  ScaleNet     {_number(self.tau_scalenet)}  ties discordant, absolute value",

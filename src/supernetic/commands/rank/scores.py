@@ -1,135 +1,281 @@
-"""Where the numbers of `rank` come from: columns of a table, costs, files, supernets of runs."""
+"""Scores of `rank`: what a score is, and those whose numbers are there already or are given by the caller.
+
+Scores by trained supernets are in `run_score`, those that make networks of their own in `network_scores`. Text becomes
+a score in `parsing`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from ... import catalog
 from ...benchmarks import Column, Table
 from ...benchmarks.own import read
-from ...benchmarks.table import ABSENT, Ints
-from ...costs import METRICS, costs_of
-from ...errors import InputError, RunError, TableError, UnknownNameError
-from ...jobs.train.score import Report, is_run
-from ...jobs.train.score import score as evaluate
-from ...objective import Metrics, resolve
-from ...proxies import PROXIES
-from ...runs.directory import SETTINGS
-from ...space import Arch, Space
-from .few_shot import ask_parts
-from .proxies import is_proxy
-from .subset_training import SUBSET_TRAINING, is_subset_training, parse_subset_training
+from ...benchmarks.table import ABSENT, Floats, Ints
+from ...costs import costs_of
+from ...errors import ArchError, InputError
+from ...jobs.train.score import translated
+from ...progress import Event, OnEvent, ignore
+from ...ranking.combine import combine_ranks
+from ...space import Arch, Archs, Space
 
-COMBINE, PARTS = "+", ","
-_FILE = re.compile(r"(.+\.(?:csv|npz))(?::([\w./ -]+))?")
+EVENT_INTERVAL = 500  # calls of a function between two events
+
+Numbers: TypeAlias = npt.ArrayLike | Mapping[Arch, float] | Mapping[str, float]
 
 
-def find_table(space: Space, table: str | Path | Table | None) -> Table:
-    """The table given, or the one that is bundled with the space."""
-    if isinstance(table, Table):
-        return table
-    if table is None and space.name not in catalog.TABLES:
-        raise TableError(f"no table of {space.name} is bundled (there are {', '.join(catalog.TABLES)}): give a file")
-    return catalog.table(table or space.name, space)
+class SampleSize(NamedTuple):
+    """How many networks are scored: at random (0: all), and of the true top 10 % besides."""
+
+    random: int
+    top: int
 
 
-def split_scores(score: str) -> list[str]:
-    """The scores that are joined; a file or run whose own name holds a `+` is one."""
-    file = _FILE.fullmatch(score)
-    if (file and Path(file[1]).is_file()) or find_runs(score):
-        return [score]
-    return [name.strip() for name in score.split(COMBINE)]
+ALL = SampleSize(0, 0)
 
 
-def find_runs(name: str) -> tuple[list[str], str] | None:
-    """(directories, metric or nothing) of `RUN`, `RUN:METRIC`, or several runs between commas: a few-shot supernet."""
-    path, _, metric = name.rpartition(":")
-    for text, wanted in ((name, ""), (path, metric)):
-        for runs in ([text], text.split(PARTS)):
-            if all(run and is_run(run) for run in runs):  # no text is no run, wherever one stands
-                return runs, wanted
-    return None
+class Answers(NamedTuple):
+    """What a score says of some rows: one number for each, and remarks for people."""
+
+    column: Column
+    remarks: Sequence[str] = ()
 
 
-def metric_of(text: str) -> str:
-    """The metric of a run that is meant: by its full name or its last part; cross-entropy, if nothing is said."""
-    from ...evaluators.angle import ANGLE
-    from ...networks.scores import full_names
+class Score(ABC):
+    """Something that says one number of an architecture; more is better.
 
-    known = (*full_names("valid"), ANGLE)
-    return resolve(text, known) if text else known[0]
+    A score is asked once (`ask`). The answers become a column of its name in a table, from which `values` reads.
 
+    Attributes:
+        name: What the score is called in results; no two scores of a ranking share a name.
+        is_measured: Whether every number takes time. Then only the networks that are drawn are scored.
+        can_be_truth: Whether other scores may be compared with it.
+        usual_sample: How many networks are scored unless the caller says so.
+    """
 
-def column_of(table: Table, name: str) -> Column:
-    """A score or truth for every row of the table, by name."""
-    short = name.removeprefix("table/").removeprefix("cost/")
-    if short in table.columns:
-        return table[short]
-    if short in METRICS:
-        return Column(costs_of(table.space, table.archs, short).astype(np.float64), unit=short)
-    if match := _FILE.fullmatch(name):
-        return _from_file(table, *match.groups())
-    found = find_runs(name)
-    if found:
-        metric_of(found[1])
-    if is_subset_training(name):
-        parse_subset_training(name)
-    if found or is_proxy(name) or is_subset_training(name):
-        return Column(np.zeros(len(table)))  # until it is known which rows are wanted
-    if name and Path(name).is_dir():
-        raise RunError(f"{name} is not a run: it holds no {SETTINGS}")
-    raise UnknownNameError("score", name, [*table.columns, *METRICS, *PROXIES, SUBSET_TRAINING])
+    name: str
+    is_measured: ClassVar[bool] = False
+    can_be_truth: ClassVar[bool] = True
+    usual_sample: ClassVar[SampleSize] = ALL
 
+    @property
+    def parts(self) -> tuple[Score, ...]:
+        """The scores that it is combined of; itself, if it is a single one."""
+        return (self,)
 
-def _from_file(table: Table, path: str, column: str | None) -> Column:
-    other = read(path, table.space)
-    if column is None and len(other.columns) > 1:
-        names = ", ".join(other.columns)
-        raise InputError(f"{path} has several columns: say which as {path}:COLUMN, one of {names}")
-    source = other[column or next(iter(other.columns))]
-    rows = other.find(table.archs)
-    values = np.where(rows == ABSENT, np.nan, source.values[rows])
-    return dataclasses.replace(source, values=values)
+    @abstractmethod
+    def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
+        """Find the numbers of some architectures.
 
+        Args:
+            table: Architectures and their space.
+            rows: Those rows of the table that are asked for.
+            on_event: Hears how far it is, where that takes time.
 
-def scored(
-    table: Table, names: Sequence[str], rows: Ints, bn: str, progress: Report | None = None
-) -> tuple[Table, list[str]]:
-    """The table with what supernets say about some rows, more for better; and remarks."""
-    remarks = []
-    for i, name in enumerate(names, 1):
-        if len(rows) and (found := find_runs(name)):
-            runs, metric = found[0], metric_of(found[1])
-            answers = _answers(runs, metric, table.take(rows), bn, progress)
-            sign = -1 if metric.endswith("cross_entropy") else 1
-            values = np.full(len(table), np.nan)
-            values[rows] = [sign * a[metric] for a in answers]
-            columns = {**table.columns, str(i): Column(values, split=_split(metric))}
-            table = dataclasses.replace(table, columns=columns)
-            remarks.append(f"{name} is {metric}" + (", less is better: its sign is turned" if sign < 0 else ""))
-    return table, remarks
+        Returns:
+            A number per row, NaN where there is none, and remarks.
+        """
+
+    def values(self, table: Table, rows: Ints) -> Floats:
+        """The numbers of some rows, from a table that has them as a column of this score's name."""
+        return table[self.name].values[rows]
 
 
-def _answers(runs: list[str], metric: str, table: Table, bn: str, progress: Report | None) -> list[Metrics]:
-    """What the supernet of a run, or of each part of a few-shot one, says about all rows."""
-    from ...evaluators.angle import ANGLE
-    from .angles import angles
-
-    def ask(run: str, archs: list[Arch]) -> list[Metrics]:
-        if metric == ANGLE:
-            return angles(run, table.space, archs)
-        return evaluate(run, table.space, archs, bn=bn, progress=progress)
-
-    archs = list(table)
-    return ask(runs[0], archs) if len(runs) == 1 else ask_parts(runs, table.space, archs, ask)
+# --- numbers that are there -------------------------------------------------------------------------------------------
 
 
-def _split(metric: str) -> str:
-    """The split of the data that a metric looked at."""
-    split = metric.partition("/")[0]
-    return "" if split == "vote" else split
+@dataclass(frozen=True)
+class TableColumn(Score):
+    """A column of the table itself.
+
+    Args:
+        name: As the caller wrote it.
+        column: The column's name.
+    """
+
+    name: str
+    column: str
+
+    def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
+        """The column's values."""
+        return Answers(table[self.column].take(rows))
+
+
+@dataclass(frozen=True)
+class CostColumn(Score):
+    """A cost as it stands, such as MACs: more counts as better.
+
+    Args:
+        name: As the caller wrote it.
+        metric: One of `costs.METRICS`.
+    """
+
+    name: str
+    metric: str
+
+    def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
+        """The costs of the architectures."""
+        costs = costs_of(table.space, table.archs[rows], self.metric)
+        return Answers(Column(costs.astype(np.float64), unit=self.metric))
+
+
+@dataclass(frozen=True)
+class FileColumn(Score):
+    """A column of a user's file; architectures that the file does not list have no number.
+
+    Args:
+        name: As the caller wrote it.
+        path: A CSV or npz file.
+        column: The column's name; may be empty if there is one only.
+    """
+
+    name: str
+    path: str | Path
+    column: str = ""
+
+    def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
+        """What the file says of the architectures, under any of their encodings."""
+        file = read(self.path, table.space)
+        if not self.column and len(file.columns) > 1:
+            names = ", ".join(file.columns)
+            raise InputError(f"{self.path} has several columns: say which as {self.path}:COLUMN, one of {names}")
+        source = file[self.column or next(iter(file.columns))]
+        return Answers(dataclasses.replace(source, values=_looked_up(file, source.values, table.archs[rows])))
+
+
+# --- numbers that the caller gives ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class GivenNumbers(Score):
+    """The caller's own numbers.
+
+    Args:
+        numbers: One per row of the table, or by architecture (a tuple of integers, or its notation). NaN, and an
+            architecture that is not listed, mean that there is no number.
+        name: What to call them in the result.
+    """
+
+    numbers: Numbers
+    name: str = "given numbers"
+
+    def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
+        """The numbers of the architectures; `table` is the one that they are aligned with."""
+        if isinstance(self.numbers, Mapping):
+            return Answers(Column(self._by_arch(table, rows, self.numbers)))
+        numbers = self._floats(self.numbers)
+        if numbers.shape != (len(table),):
+            count = " x ".join(map(str, numbers.shape)) or "one"
+            raise InputError(
+                f"{self.name} must have a number for each of the {len(table)} rows of {table.space.name}, got {count}"
+            )
+        return Answers(Column(numbers[rows]))
+
+    def _by_arch(self, table: Table, rows: Ints, numbers: Mapping[Any, float]) -> Floats:
+        archs = archs_of(table.space, numbers)
+        table.rows(archs)  # names the first that the table does not hold
+        values = self._floats(list(numbers.values()))
+        return _looked_up(Table(table.space, archs, {}), values, table.archs[rows])
+
+    def _floats(self, numbers: npt.ArrayLike) -> Floats:
+        try:
+            return np.asarray(numbers, np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self.name} must be numbers: {error}") from None
+
+
+@dataclass(frozen=True)
+class GivenFunction(Score):
+    """The caller's own function of an architecture.
+
+    Args:
+        function: Takes a tuple of integers and gives a number; NaN means that there is none.
+        name: What to call it in the result.
+        space: The space whose encoding the function reads; that of the table, unless given.
+    """
+
+    function: Callable[[Arch], float]
+    name: str = "given function"
+    space: Space | None = None
+    is_measured: ClassVar[bool] = True
+
+    def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
+        """Call the function for each architecture."""
+        archs = translated(list(table.take(rows)), table.space, self.space or table.space, self.name)
+        values = np.empty(len(archs))
+        for i, arch in enumerate(archs):
+            values[i] = self._call(arch)
+            if not (i + 1) % EVENT_INTERVAL or i + 1 == len(archs):
+                on_event(Event("score", item=self.name, done=i + 1, total=len(archs)))
+        return Answers(Column(values))
+
+    def _call(self, arch: Arch) -> float:
+        number = self.function(arch)
+        try:
+            return float(number)
+        except (TypeError, ValueError):
+            raise InputError(f"{self.name} must give a number for {arch}, got {number!r}") from None
+
+
+# --- several scores ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Combined(Score):
+    """Several scores, combined by the ranks that each gives.
+
+    Args:
+        name: What to call it in the result.
+        scores: Single scores.
+        log: Whether places enter by their logarithms ("log-rank"), not as they are ("mean-rank").
+    """
+
+    name: str
+    scores: tuple[Score, ...]
+    log: bool = False
+    can_be_truth: ClassVar[bool] = False
+
+    @property
+    def parts(self) -> tuple[Score, ...]:
+        """The single scores."""
+        return self.scores
+
+    def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
+        """Ask all of them, and combine their ranks among these rows."""
+        answers = [score.ask(table, rows, on_event) for score in self.scores]
+        values = combine_ranks([a.column.values for a in answers], log=self.log)
+        return Answers(Column(values), [remark for a in answers for remark in a.remarks])
+
+    def values(self, table: Table, rows: Ints) -> Floats:
+        """The combined ranks among these rows, from a table that has the parts as columns."""
+        return combine_ranks([score.values(table, rows) for score in self.scores], log=self.log)
+
+
+# --- architectures ----------------------------------------------------------------------------------------------------
+
+
+def archs_of(space: Space, given: Iterable[Iterable[int] | str]) -> Archs:
+    """Architectures as rows, from tuples of integers or from text."""
+    return np.array([_arch(space, a) for a in given], np.int8).reshape(-1, len(space.choices))
+
+
+def _arch(space: Space, given: Iterable[int] | str) -> Arch:
+    try:
+        return space.parse(given) if isinstance(given, str) else space.check(given)
+    except (TypeError, ValueError):
+        raise ArchError(f"an architecture of {space.name} is a tuple of integers or a text, got {given!r}") from None
+
+
+def _looked_up(table: Table, values: Floats, archs: Archs) -> Floats:
+    """The values of architectures, given one per row of a table; NaN for those that it does not hold."""
+    if not len(table):
+        return np.full(len(archs), np.nan)
+    rows = table.find(archs)
+    return np.where(rows == ABSENT, np.nan, values[rows])
