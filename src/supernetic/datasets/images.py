@@ -28,7 +28,7 @@ def open_image(path: Path) -> tuple[Image.Image, str]:
                 if getattr(image, "n_frames", 1) > 1:
                     raise DataError(f"{path} is animated: an image must have one frame, got {image.n_frames}")  # type: ignore[attr-defined]
                 image.load()
-                return _plain(path, ImageOps.exif_transpose(image))
+                return to_plain(str(path), ImageOps.exif_transpose(image))
     except FileNotFoundError:
         raise DataError(f"{path} does not exist") from None
     except UnidentifiedImageError:
@@ -41,9 +41,18 @@ def open_image(path: Path) -> tuple[Image.Image, str]:
         raise DataError(f"{path} cannot be decoded: {str(error) or type(error).__name__}") from None
 
 
-def _plain(path: Path, image: Image.Image) -> tuple[Image.Image, str]:
+def to_plain(what: str, image: Image.Image) -> tuple[Image.Image, str]:
+    """A decoded image as 8-bit gray or RGB.
+
+    Args:
+        what: the image, for messages.
+        image: an image of any mode.
+
+    Returns:
+        The image, and what was converted ("" if nothing was).
+    """
     if 0 in image.size:
-        raise DataError(f"{path} has no pixels: its size is {image.width}x{image.height}")
+        raise DataError(f"{what} has no pixels: its size is {image.width}x{image.height}")
     if image.mode in PLAIN:
         return image.convert(PLAIN[image.mode]), ""
     if image.mode in ALPHA or "transparency" in image.info:
@@ -53,7 +62,7 @@ def _plain(path: Path, image: Image.Image) -> tuple[Image.Image, str]:
         return on_white.convert("L" if gray else "RGB"), "transparent images laid on white"
     if image.mode in CONVERTED:
         return image.convert("RGB"), f"{CONVERTED[image.mode]} images converted to RGB"
-    raise DataError(f"{path} has the mode {image.mode}: 8-bit gray, RGB, CMYK, palette or alpha images are read")
+    raise DataError(f"{what} has the mode {image.mode}: 8-bit gray, RGB, CMYK, palette or alpha images are read")
 
 
 def size_of(path: Path) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +11,17 @@ import numpy as np
 from ..errors import DataError, InputError, UnknownNameError
 from . import arrays, cifar, embedded, folder, sheets
 from .dataset import SPLITS, Dataset, Indices, Labels
+from .in_memory import DataLike, source_of, was_written
 from .known import EMBEDDED, KNOWN, locate
 from .source import Source
-from .splits import split, subset
+from .splits import check_classes, check_training_images, split, subset
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
-LARGEST_SIDE = 1024
+LARGEST_RESOLUTION = 1024  # pixels
 
 
 def load(
-    source: str | Path = EMBEDDED,
+    source: DataLike = EMBEDDED,
     *,
     resolution: int | None = None,
     gray: bool | None = None,
@@ -31,24 +32,37 @@ def load(
     test: float = 0.15,
     seed: int = 0,
 ) -> Dataset:
-    """The data set at `source`: a name ("embedded", "cifar10", "fashion-mnist"), a folder, an `.npz`, an archive.
+    """A data set in memory, with its four splits.
 
-    `resolution` resizes, `gray` chooses one channel or three, `classes` keeps some, `limit` keeps a stratified subset
-    of so many images in all. Splits that the source has are kept; others are cut from its training images, by share (or
-    by number of images, from 1 on), alike for every class. All draws depend on `seed` only.
+    Splits that the source has are kept; others are cut from its training images, alike for every class. All draws
+    depend on `seed` only.
+
+    Args:
+        source: a name ("embedded", "cifar10", "fashion-mnist"), a folder, an `.npz`, an archive; or data from Python: a
+            pair (images, labels), a torch data set, `Data`.
+        resolution: resize images to so many pixels.
+        gray: True for one channel, False for three; None: as the images are.
+        classes: keep these classes alone, in this order.
+        limit: keep a stratified subset of so many images in all.
+        valid: share of the validation split; from 1 on, a number of images.
+        calibrate: the same for the calibration split.
+        test: the same for the test split.
+        seed: of all draws.
+
+    Returns:
+        The data set.
     """
-    if resolution is not None and not 1 <= resolution <= LARGEST_SIDE:
-        raise InputError(f"the side of images must be 1 to {LARGEST_SIDE} pixels, got {resolution}")
+    if resolution is not None and not 1 <= resolution <= LARGEST_RESOLUTION:
+        raise InputError(f"the resolution of images must be 1 to {LARGEST_RESOLUTION} pixels, got {resolution}")
     found = read(source)
     labels, names, given = _keep(found, classes)
-    if len(names) < 2:
-        raise DataError(f"{found.path}: a task needs two classes or more, got {', '.join(names) or 'none'}")
+    check_classes(found.path, names)
     if limit is not None:
         given = subset(labels, given, limit, seed)
     rows = np.sort(np.concatenate(list(given.values())))
     given = {name: np.searchsorted(rows, part) for name, part in given.items()}
     labels = labels[rows]
-    _check_counts(found, labels, names, given)
+    check_training_images(found.path, labels[given["train"]], names)
     splits = split(labels, given, {"valid": valid, "calibrate": calibrate, "test": test}, seed)
     images, notes = found.pixels(rows, resolution, gray)
     return Dataset(
@@ -65,8 +79,16 @@ def load(
     )
 
 
-def read(source: str | Path) -> Source:
-    """The source behind a name or a path."""
+def read(source: DataLike) -> Source:
+    """The source behind a name, a path or data from Python.
+
+    Args:
+        source: as for `load`.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
+    source = source_of(source)
     known = {k.name: k for k in KNOWN}
     name = str(source)
     if name == EMBEDDED:
@@ -76,10 +98,16 @@ def read(source: str | Path) -> Source:
         return Source(**{**vars(found), "name": name, "licence": known[name].licence})
     path = Path(source)
     if not path.exists():
-        if os.sep in name or "." in name:
-            raise DataError(f"{path} does not exist")
-        raise UnknownNameError("data set", name, known)
+        raise _missing(path, known)
     return _read_path(path)
+
+
+def _missing(path: Path, known: Iterable[str]) -> DataError | UnknownNameError:
+    if was_written(path):
+        return DataError(f"{path} held data from Python and is gone: call the job again with the same data")
+    if os.sep in str(path) or "." in str(path):
+        return DataError(f"{path} does not exist")
+    return UnknownNameError("data set", str(path), known)
 
 
 def _read_path(path: Path) -> Source:
@@ -114,15 +142,6 @@ def _keep(found: Source, classes: Sequence[str] | None) -> tuple[Labels, tuple[s
     new[[found.classes.index(name) for name in classes]] = np.arange(len(classes))
     labels = new[found.labels]
     return labels, tuple(classes), {name: rows[labels[rows] >= 0] for name, rows in found.given.items()}
-
-
-def _check_counts(found: Source, labels: Labels, names: Sequence[str], given: dict[str, Indices]) -> None:
-    train = labels[given["train"]]
-    if len(train) < len(names):
-        raise DataError(f"{found.path}: {len(names)} classes need as many training images or more, got {len(train)}")
-    empty = np.flatnonzero(np.bincount(train, minlength=len(names)) == 0)
-    if len(empty):
-        raise DataError(f"{found.path}: the class {names[empty[0]]!r} has no training image")
 
 
 def _remarks(labels: Labels, names: Sequence[str], splits: dict[str, Indices]) -> list[str]:

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import DataError, InputError
 from .dataset import SPLITS, Indices, Labels
 
 # The order in which a class with few images serves the splits, after its first image for training.
 ORDER = ("valid", "test", "calibrate")
+
+
+def check_classes(what: str, names: Sequence[str]) -> None:
+    """Refuse a data set of fewer than two classes.
+
+    Args:
+        what: the data set, for the message.
+        names: its classes.
+    """
+    if len(names) < 2:
+        raise DataError(f"{what}: a task needs two classes or more, got {', '.join(names) or 'none'}")
+
+
+def check_training_images(what: str, labels: Labels, names: Sequence[str]) -> None:
+    """Refuse a data set in which a class has no image to train on.
+
+    Args:
+        what: the data set, for the message.
+        labels: of the training images.
+        names: the classes.
+    """
+    if len(labels) < len(names):
+        raise DataError(f"{what}: {len(names)} classes need as many training images or more, got {len(labels)}")
+    empty = np.flatnonzero(np.bincount(labels, minlength=len(names)) == 0)
+    if len(empty):
+        raise DataError(f"{what}: the class {names[empty[0]]!r} has no training image")
 
 
 def split(labels: Labels, given: Mapping[str, Indices], shares: Mapping[str, float], seed: int) -> dict[str, Indices]:
