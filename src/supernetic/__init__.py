@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from .commands.resume import resume
     from .commands.sample import sample
     from .commands.spaces import list_spaces
+    from .datasets import Data
     from .errors import InputError, SupernetError
     from .exporters.model import load_model as load
+    from .jobs.optimise.job import optimise
     from .jobs.scale.job import scale
     from .jobs.search.dispatch import search
     from .jobs.select.job import select
@@ -37,12 +39,14 @@ if TYPE_CHECKING:
     from .runs.directory import Run
     from .space import Arch, Choice, SequentialSpace, Space
     from .spaces.declared import declare
+    from .trials import Trials, read_trials
 
 _HOMES = {
     "Arch": "space",
     "Blueprint": "blueprint",
     "Choice": "space",
     "Constraint": "objective",
+    "Data": "datasets",
     "InputError": "errors",
     "Layer": "blueprint",
     "Objective": "objective",
@@ -50,6 +54,7 @@ _HOMES = {
     "SequentialSpace": "space",
     "Space": "space",
     "SupernetError": "errors",
+    "Trials": "trials",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
@@ -59,8 +64,10 @@ _HOMES = {
     "load": "exporters.model:load_model",
     "load_space": "catalog:space",  # not `space`: that is a module
     "load_table": "catalog:table",
+    "optimise": "jobs.optimise.job",
     "predict": "commands.predict",
     "rank": "commands.rank.command",
+    "read_trials": "trials",
     "report": "commands.report",
     "resume": "commands.resume",
     "sample": "commands.sample",
@@ -76,6 +83,7 @@ __all__ = [
     "Blueprint",
     "Choice",
     "Constraint",
+    "Data",
     "InputError",
     "Layer",
     "Objective",
@@ -83,6 +91,7 @@ __all__ = [
     "SequentialSpace",
     "Space",
     "SupernetError",
+    "Trials",
     "cost",
     "declare",
     "derive",
@@ -92,8 +101,10 @@ __all__ = [
     "load",
     "load_space",
     "load_table",
+    "optimise",
     "predict",
     "rank",
+    "read_trials",
     "report",
     "resume",
     "sample",

@@ -46,6 +46,9 @@ def resume(
         from ..jobs.scale.job import scale
 
         return scale(**load_request(path), out=path, tell=tell, watch=watch, progress=progress)
+    if job == "optimise":
+        what = f"{path} optimises {settings['evaluate']['function']}, an object from Python"
+        raise RunError(f"{what}: call optimise again with out={str(path)!r}")
     if job != "search":
         inside = f"; it is part of {path.parents[1]}" if job == "network" else ""
         raise RunError(f"{path} is a run of {job!r}: trainings, searches, choices and studies can be resumed{inside}")

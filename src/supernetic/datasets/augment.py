@@ -17,9 +17,9 @@ from torch.nn.functional import affine_grid, grid_sample, interpolate, pad
 from ..errors import InputError, UnknownNameError
 from .policies import POLICIES, apply_policy
 
-NAMES = ("shift", "flip", "crop", *POLICIES)
-ATTEMPTS = 10  # at a crop that fits, before the centre is taken
-RATIO = (3 / 4, 4 / 3)  # of a crop's width to its height
+AUGMENTATIONS = ("shift", "flip", "crop", *POLICIES)
+CROP_ATTEMPTS = 10  # at a crop that fits, before the centre is taken
+CROP_ASPECT_RATIOS = (3 / 4, 4 / 3)  # of a crop's width to its height
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ def parse(text: str) -> Augment:
     """An `Augment` from its names, with the customary sizes: a shift of 4 pixels, crops from 8 % of the area."""
     names = [name for name in text.split("+") if name]
     for name in names:
-        if name not in NAMES:
-            raise UnknownNameError("augmentation", name, NAMES)
+        if name not in AUGMENTATIONS:
+            raise UnknownNameError("augmentation", name, AUGMENTATIONS)
     policies = [name for name in names if name in POLICIES]
     if len(policies) > 1:
         raise InputError(f"one policy at a time, got {' and '.join(policies)}")
@@ -91,8 +91,9 @@ def random_crop(x: Tensor, resolution: int, smallest: float, generator: torch.Ge
     Paper: Szegedy et al., "Going deeper with convolutions", 2015, arXiv 1409.4842, section 6.
     """
     n, _, height, width = x.shape
-    area = torch.empty(ATTEMPTS, n).uniform_(smallest, 1, generator=generator)
-    ratio = torch.empty(ATTEMPTS, n).uniform_(log(RATIO[0]), log(RATIO[1]), generator=generator).exp()
+    area = torch.empty(CROP_ATTEMPTS, n).uniform_(smallest, 1, generator=generator)
+    aspects = log(CROP_ASPECT_RATIOS[0]), log(CROP_ASPECT_RATIOS[1])
+    ratio = torch.empty(CROP_ATTEMPTS, n).uniform_(*aspects, generator=generator).exp()
     sizes = torch.stack([(area * ratio * height / width).sqrt(), (area / ratio * width / height).sqrt()], dim=2)
     fits = (sizes <= 1).all(dim=2)  # sizes are shares of width and height
     first = fits.int().argmax(dim=0)

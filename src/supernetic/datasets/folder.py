@@ -24,7 +24,7 @@ SPLIT_NAMES = {
     "test": "test",
     "testing": "test",
 }
-SHOWN = 3  # unreadable files that an error names
+SHOWN_FAULTS = 3  # unreadable files that an error names
 
 
 def read(path: Path) -> Source:
@@ -103,8 +103,8 @@ def _pixels(files: list[Path]) -> Pixels:
             sizes[image.size] += 1
             images.append(square(image, resolution))
         if faults:
-            more = f" (and {len(faults) - SHOWN} more)" if len(faults) > SHOWN else ""
-            raise DataError("; ".join(faults[:SHOWN]) + more)
+            more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
+            raise DataError("; ".join(faults[:SHOWN_FAULTS]) + more)
         notes = [f"{n} {change}" for change, n in sorted(changes.items()) if change]
         if set(sizes) != {(resolution, resolution)}:
             notes.append(f"{_range(sizes)}: cut to the centre and resized to {resolution}x{resolution}")

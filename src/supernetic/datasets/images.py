@@ -13,9 +13,9 @@ from ..errors import DataError
 from .dataset import Images
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pnm"}
-PLAIN = {"1": "L", "L": "L", "RGB": "RGB"}  # modes that lose nothing
-CONVERTED = {"P": "palette", "CMYK": "CMYK", "YCbCr": "YCbCr", "LAB": "LAB", "HSV": "HSV"}
-ALPHA = {"LA", "PA", "La", "RGBA", "RGBa"}
+PLAIN_MODES = {"1": "L", "L": "L", "RGB": "RGB"}  # modes that lose nothing
+CONVERTED_MODES = {"P": "palette", "CMYK": "CMYK", "YCbCr": "YCbCr", "LAB": "LAB", "HSV": "HSV"}
+ALPHA_MODES = {"LA", "PA", "La", "RGBA", "RGBa"}
 
 
 def open_image(path: Path) -> tuple[Image.Image, str]:
@@ -53,15 +53,15 @@ def to_plain(what: str, image: Image.Image) -> tuple[Image.Image, str]:
     """
     if 0 in image.size:
         raise DataError(f"{what} has no pixels: its size is {image.width}x{image.height}")
-    if image.mode in PLAIN:
-        return image.convert(PLAIN[image.mode]), ""
-    if image.mode in ALPHA or "transparency" in image.info:
+    if image.mode in PLAIN_MODES:
+        return image.convert(PLAIN_MODES[image.mode]), ""
+    if image.mode in ALPHA_MODES or "transparency" in image.info:
         gray = image.mode in ("LA", "La")
         on_white = Image.new("RGBA", image.size, "white")
         on_white.alpha_composite(image.convert("RGBA"))
         return on_white.convert("L" if gray else "RGB"), "transparent images laid on white"
-    if image.mode in CONVERTED:
-        return image.convert("RGB"), f"{CONVERTED[image.mode]} images converted to RGB"
+    if image.mode in CONVERTED_MODES:
+        return image.convert("RGB"), f"{CONVERTED_MODES[image.mode]} images converted to RGB"
     raise DataError(f"{what} has the mode {image.mode}: 8-bit gray, RGB, CMYK, palette or alpha images are read")
 
 

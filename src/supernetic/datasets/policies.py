@@ -25,11 +25,11 @@ OPERATIONS = (
     "equalize",
 )  # fmt: skip
 
-BINS = 9  # the tables' magnitudes are 0..9
-RAND_OPERATIONS, RAND_MAGNITUDE = 2, 9 / 30 * BINS  # N = 2, M = 9 of 30
+LARGEST_MAGNITUDE = 9  # the tables' magnitudes are 0..9
+RAND_OPERATIONS, RAND_MAGNITUDE = 2, 9 / 30 * LARGEST_MAGNITUDE  # N = 2, M = 9 of 30
 
 # The strongest effect: a slope, a share of the image's side, or degrees.
-STRONGEST = {"shear_x": 0.3, "shear_y": 0.3, "translate_x": 150 / 331, "translate_y": 150 / 331, "rotate": 30.0}
+STRONGEST_EFFECTS = {"shear_x": 0.3, "shear_y": 0.3, "translate_x": 150 / 331, "translate_y": 150 / 331, "rotate": 30.0}
 
 
 def apply_policy(policy: str, x: Tensor, generator: torch.Generator) -> Tensor:
@@ -47,7 +47,7 @@ def apply_operations(x: Tensor, operation: Tensor, magnitude: Tensor, generator:
     """To each image the operation of its number in `OPERATIONS` (-1: none), with a magnitude in 0..9."""
     sign = torch.where(torch.rand(len(x), generator=generator) < 0.5, -1.0, 1.0)
     x = x.clone(memory_format=torch.contiguous_format)
-    strength = magnitude / BINS
+    strength = magnitude / LARGEST_MAGNITUDE
     warped = (operation >= 0) & (operation < len(GEOMETRY))
     if warped.any():
         rows = warped.nonzero()[:, 0]
@@ -89,7 +89,7 @@ def _draw(policy: str, n: int, generator: torch.Generator) -> list[tuple[Tensor,
 
 def _warp(x: Tensor, operation: Tensor, strength: Tensor, sign: Tensor) -> Tensor:
     """All geometric operations at once: where each output pixel comes from, in coordinates -1..1."""
-    amount = strength * sign * torch.tensor([STRONGEST[name] for name in GEOMETRY])[operation]
+    amount = strength * sign * torch.tensor([STRONGEST_EFFECTS[name] for name in GEOMETRY])[operation]
     shear_x, shear_y, move_x, move_y, turn = (torch.where(operation == i, amount, 0.0) for i in range(5))
     angle = torch.deg2rad(turn)
     cos, sin = angle.cos(), angle.sin()

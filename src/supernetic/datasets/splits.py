@@ -10,7 +10,7 @@ from ..errors import DataError, InputError
 from .dataset import SPLITS, Indices, Labels
 
 # The order in which a class with few images serves the splits, after its first image for training.
-ORDER = ("valid", "test", "calibrate")
+CUTTING_ORDER = ("valid", "test", "calibrate")
 
 
 def check_classes(what: str, names: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ def check_training_images(what: str, labels: Labels, names: Sequence[str]) -> No
 def split(labels: Labels, given: Mapping[str, Indices], shares: Mapping[str, float], seed: int) -> dict[str, Indices]:
     """The four splits: those given, and the missing ones cut from `train` (a share, or a count of images if >= 1)."""
     pool = given["train"]
-    missing = {name: shares[name] for name in ORDER if name not in given}
+    missing = {name: shares[name] for name in CUTTING_ORDER if name not in given}
     wanted = {name: share if share < 1 else share / len(pool) for name, share in missing.items()}
     for name, share in shares.items():
         if not share >= 0 or not share < np.inf:

@@ -20,7 +20,7 @@ from ..space import Arch, Archs
 from .problem import Asking, SearchProblem, Trial, fill
 from .variation import crossover, mutate, mutate_one
 
-STALE = 50  # known children in a row after which a random network is let in
+STALE_CHILDREN = 50  # known children in a row after which a random network is let in
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RegularisedEvolution:
 
         stale = 0
         while True:
-            batch = fill(task, 1, set(), child) if alive and stale < STALE else []
+            batch = fill(task, 1, set(), child) if alive and stale < STALE_CHILDREN else []
             stale = stale + 1 if batch and task.space.canonical(batch[0]) in seen else 0
             batch = batch or fill(task, 1, seen, draw)
             if not batch:

@@ -28,7 +28,7 @@ from ..spaces.scaled import Scaled
 from .problem import Asking, SearchProblem, Trial
 from .variation import limits, mutate, settle
 
-STILL = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
+STILL_ROUNDS = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
 
 Answers = Generator[list[Arch], list[Trial], list[float]]
 Log = Callable[[State], None]
@@ -71,7 +71,7 @@ class MCEA:
             before, state = state, State(number, base, strategies, scores, turn.mean(scores), turn.asked)
             log(state)
             still = still + 1 if state.same_as(before) else 0
-            if still == STILL:
+            if still == STILL_ROUNDS:
                 return
 
 

@@ -25,9 +25,9 @@ from .problem import Asking, SearchProblem, Trial, fill
 from .variation import mutate
 
 Floats = npt.NDArray[np.float64]
-PARENTS = 10  # best trials that have mutants among the candidates
-RATE = 0.2  # chance of each gene of a mutant to change
-MEAN = 0.05  # weight of the mean loss beside the worst one
+PARENT_TRIALS = 10  # best trials that have mutants among the candidates
+MUTATION_RATE = 0.2  # chance of each gene of a mutant to change
+MEAN_LOSS_WEIGHT = 0.05  # weight of the mean loss beside the worst one
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Thompson:
             batch += fill(task, self.batch - len(batch), seen, draw)
 
     def _mutants(self, task: SearchProblem, rng: np.random.Generator, trials: Sequence[Trial]) -> Archs:
-        best = np.array([t.arch for t in task.best_first([t for t in trials if t.ok])[:PARENTS]], dtype=np.int8)
-        mutants = mutate(task.space, rng, best[rng.integers(len(best), size=self.candidates // 2)], RATE)
+        best = np.array([t.arch for t in task.best_first([t for t in trials if t.ok])[:PARENT_TRIALS]], dtype=np.int8)
+        mutants = mutate(task.space, rng, best[rng.integers(len(best), size=self.candidates // 2)], MUTATION_RATE)
         return mutants[task.feasible(mutants)]
 
     def _ranked(
@@ -83,7 +83,7 @@ class Thompson:
         values = np.stack([self._draws(task, rng, o, j, trials, known, x, pool) for j, o in enumerate(task.objectives)])
         losses = values.max(axis=2, keepdims=True) - values  # objectives x draws x candidates
         weights = rng.dirichlet(np.ones(len(values)), size=self.batch).T[:, :, None]
-        total = (weights * losses).max(axis=0) + MEAN * (weights * losses).sum(axis=0)
+        total = (weights * losses).max(axis=0) + MEAN_LOSS_WEIGHT * (weights * losses).sum(axis=0)
         depth = min(self.batch, len(pool))
         order = np.argsort(total, axis=1, kind="stable")[:, :depth]
         return pool[order.T.ravel()]
