@@ -16,7 +16,7 @@ from .dataset import SPLITS, Dataset, Indices
 RESIDENT_BYTES = 2**31  # bytes of images that are kept on the device; more stay in the machine's memory
 ORDER_STREAM, FIXED_STREAM, AUGMENT_STREAM = 1, 2, 3  # what a stream of random numbers is for, so that no two are alike
 
-Batch = tuple[Tensor, Tensor]  # images N x C x side x side, normalised, channels last; labels
+Batch = tuple[Tensor, Tensor]  # images N x C x resolution x resolution, normalised, channels last; labels
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,14 @@ class Batches:
         return max(1, len(self) // self.batch_size)
 
     def batch(self, step: int) -> Batch:
-        """The batch of a step, augmented; of several processes, each gets its own part."""
+        """The batch of a step, augmented; of several processes, each gets its own part.
+
+        Args:
+            step: counted from 0, over all epochs.
+
+        Returns:
+            Images and labels.
+        """
         epoch, at = divmod(step, self.steps_per_epoch)
         size = min(self.batch_size, len(self) // self.world * self.world)
         share = size // self.world
@@ -84,7 +91,14 @@ class Batches:
             yield self._plain(rows[start : start + self.batch_size])
 
     def fixed(self, n: int) -> Tensor:
-        """The same `n` training images at every call (all, if there are fewer), without augmentation."""
+        """The same training images at every call, without augmentation.
+
+        Args:
+            n: how many; all, if there are fewer.
+
+        Returns:
+            Images.
+        """
         rows = self.dataset.splits["train"]
         chosen = np.random.default_rng([self.seed, 0, FIXED_STREAM]).permutation(rows)[:n]
         return self._plain(chosen)[0]

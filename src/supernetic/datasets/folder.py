@@ -28,7 +28,14 @@ SHOWN_FAULTS = 3  # unreadable files that an error names
 
 
 def read(path: Path) -> Source:
-    """List the images of a folder; nothing is decoded yet."""
+    """List the images of a folder; nothing is decoded yet.
+
+    Args:
+        path: the folder.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
     tops = _folders(path)
     parts = {p: SPLIT_NAMES.get(p.name.lower(), "") for p in tops}
     inside = all(parts.values()) and "train" in parts.values()  # `train` among other names is a class: cars, trains

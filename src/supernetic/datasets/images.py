@@ -19,7 +19,14 @@ ALPHA_MODES = {"LA", "PA", "La", "RGBA", "RGBa"}
 
 
 def open_image(path: Path) -> tuple[Image.Image, str]:
-    """A decoded image, gray or RGB and upright, with a word on what was converted ("" if nothing was)."""
+    """A decoded image, gray or RGB and upright.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The image, and what was converted ("" if nothing was).
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd metadata; pixels that cannot be decoded raise
@@ -66,7 +73,14 @@ def to_plain(what: str, image: Image.Image) -> tuple[Image.Image, str]:
 
 
 def size_of(path: Path) -> tuple[int, int] | None:
-    """Width and height from an image's header; None if there is none to read (`open_image` will say why)."""
+    """The size of an image, from its header.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Width and height; None if there is no header to read (`open_image` will say why).
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -77,14 +91,31 @@ def size_of(path: Path) -> tuple[int, int] | None:
 
 
 def square(image: Image.Image, resolution: int) -> Image.Image:
-    """The centre of an image as `resolution` x `resolution` pixels (bicubic, with antialiasing)."""
+    """The centre of an image as a square (bicubic, with antialiasing).
+
+    Args:
+        image: an image of any size.
+        resolution: pixels of the square.
+
+    Returns:
+        The square.
+    """
     if image.size == (resolution, resolution):
         return image
     return ImageOps.fit(image, (resolution, resolution), Image.Resampling.BICUBIC)
 
 
 def as_array(images: Sequence[Image.Image], resolution: int, gray: bool) -> Images:
-    """Images of one size as an array of one or three channels."""
+    """Images of one size as an array.
+
+    Args:
+        images: images of that size.
+        resolution: pixels.
+        gray: one channel, else three.
+
+    Returns:
+        N x H x W x C.
+    """
     out = np.empty((len(images), resolution, resolution, 1 if gray else 3), dtype=np.uint8)
     for i, image in enumerate(images):
         out[i] = np.asarray(image.convert("L" if gray else "RGB")).reshape(out[i].shape)
@@ -92,7 +123,15 @@ def as_array(images: Sequence[Image.Image], resolution: int, gray: bool) -> Imag
 
 
 def fit(images: Images, resolution: int) -> Images:
-    """`square` over an array."""
+    """`square` over an array.
+
+    Args:
+        images: N x H x W x C.
+        resolution: pixels.
+
+    Returns:
+        N x `resolution` x `resolution` x C.
+    """
     if images.shape[1:3] == (resolution, resolution):
         return images
     gray = images.shape[3] == 1
@@ -101,7 +140,15 @@ def fit(images: Images, resolution: int) -> Images:
 
 
 def recolour(images: Images, gray: bool | None) -> Images:
-    """Gray from colour by ITU-R 601 luma, colour from gray by repetition; None leaves them as they are."""
+    """Gray from colour by ITU-R 601 luma, colour from gray by repetition.
+
+    Args:
+        images: N x H x W x C.
+        gray: True for one channel, False for three; None leaves them as they are.
+
+    Returns:
+        The images with that many channels.
+    """
     if gray and images.shape[3] == 3:
         out = np.empty((*images.shape[:3], 1), dtype=np.uint8)
         weights = np.array([19595, 38470, 7471], dtype=np.uint32)  # of 2^16, as Pillow rounds

@@ -52,12 +52,26 @@ def places() -> list[Path]:
 
 
 def find(known: Known) -> Path | None:
-    """Where a copy lies, if there is one."""
+    """Where a copy of a data set lies, if there is one.
+
+    Args:
+        known: the data set.
+
+    Returns:
+        Its folder or None.
+    """
     return next((p / f for p in places() for f in known.folders if (p / f).is_dir()), None)
 
 
 def locate(known: Known) -> Path:
-    """Where a copy lies."""
+    """Where a copy of a data set lies; an error that says how to get it if there is none.
+
+    Args:
+        known: the data set.
+
+    Returns:
+        Its folder.
+    """
     found = find(known)
     if found is None:
         looked = ", ".join(str(p / known.folders[0]) for p in places())

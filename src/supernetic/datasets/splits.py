@@ -40,7 +40,17 @@ def check_training_images(what: str, labels: Labels, names: Sequence[str]) -> No
 
 
 def split(labels: Labels, given: Mapping[str, Indices], shares: Mapping[str, float], seed: int) -> dict[str, Indices]:
-    """The four splits: those given, and the missing ones cut from `train` (a share, or a count of images if >= 1)."""
+    """The four splits: those given, and the missing ones cut from `train`.
+
+    Args:
+        labels: of all images.
+        given: rows by split, `train` at least.
+        shares: of the splits that are cut; from 1 on, numbers of images.
+        seed: of the draws.
+
+    Returns:
+        Rows by split, ascending.
+    """
     pool = given["train"]
     missing = {name: shares[name] for name in CUTTING_ORDER if name not in given}
     wanted = {name: share if share < 1 else share / len(pool) for name, share in missing.items()}
@@ -62,9 +72,18 @@ def split(labels: Labels, given: Mapping[str, Indices], shares: Mapping[str, flo
 
 
 def subset(labels: Labels, given: Mapping[str, Indices], limit: int, seed: int) -> dict[str, Indices]:
-    """At most `limit` images in all, shared out over parts and classes in proportion.
+    """A subset of at most `limit` images, shared out over parts and classes in proportion.
 
     A larger limit with the same seed keeps the images of a smaller one, but for rounding.
+
+    Args:
+        labels: of all images.
+        given: rows by split.
+        limit: how many images.
+        seed: of the draws.
+
+    Returns:
+        Rows by split, ascending.
     """
     total = sum(map(len, given.values()))
     strata = [(name, label, rows[at]) for name, rows in given.items() for label, at in _strata(labels[rows])]

@@ -93,7 +93,21 @@ def offspring(
     crossovers: float,
     rate: float,
 ) -> list[Arch]:
-    """New mutants and crossovers of random parents, each a share of the population."""
+    """New mutants and crossovers of random parents, each a share of the population.
+
+    Args:
+        task: the space and its constraints.
+        rng: of all draws.
+        seen: networks that exist already; the children are added.
+        parents: trials that have children.
+        population: size of a generation.
+        mutants: how many mutants, as a share of the population.
+        crossovers: the same for crossovers.
+        rate: chance of each gene of a mutant to change.
+
+    Returns:
+        The children, mutants first; fewer where nothing new is found.
+    """
     if not parents:
         return []
     archs = np.array([t.arch for t in parents], dtype=np.int8)

@@ -1,6 +1,6 @@
 """MCEA: a base model and its scaling strategies, searched in turns.
 
-Paper: "ScaleNet" (paper 003), appendix A, as in its released code: first strategies that suit 20 random base models;
+Paper: "ScaleNet", appendix A, as in its released code: first strategies that suit 20 random base models;
 then, `rounds` times, an evolutionary search for the base model under these strategies (population 50, 40 generations:
 binary tournaments, two-point crossover, survival of the best) and a grid over each stage's strategies for that base.
 A family's score is the mean of its scaled members' (the base's own does not count), weighted by powers of `ratio`.
@@ -59,7 +59,16 @@ class MCEA:
         yield from self.chain(task, rng, lambda state: None)
 
     def chain(self, task: SearchProblem, rng: np.random.Generator, log: Log) -> Asking:
-        """The same, with each state told."""
+        """The same search, with a call at each state.
+
+        Args:
+            task: a scaled space and one objective.
+            rng: of all draws.
+            log: called with each state of the chain.
+
+        Returns:
+            The generator of a searcher.
+        """
         turn = _Turn(task, self, rng)
         strategies, scores = yield from turn.grids(turn.family.draw(rng, self.bases))
         state = State(0, None, strategies, scores, turn.mean(scores), turn.asked)
@@ -151,7 +160,17 @@ class _Turn:
 
 
 def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:
-    """The genes between two random points come from the father."""
+    """Crossover in which the genes between two random points come from the father.
+
+    Args:
+        space: the space.
+        rng: of the points.
+        mothers: one architecture per row.
+        fathers: as many.
+
+    Returns:
+        One child per row.
+    """
     n, genes = mothers.shape
     ends = np.sort(rng.integers(genes + 1, size=(n, 2)), axis=1)
     place = np.arange(genes)
@@ -162,7 +181,17 @@ def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: 
 
 
 def chain_of(searcher: MCEA, task: SearchProblem, trials: Sequence[Trial], seed: int = 0) -> list[State]:
-    """The states that a search went through, from its record; as many as the record is complete for."""
+    """The states that a search went through, read from its trials.
+
+    Args:
+        searcher: the searcher with its settings.
+        task: what it searched.
+        trials: the record.
+        seed: of the search.
+
+    Returns:
+        As many states as the record is complete for.
+    """
     canonical = task.space.canonical
     known = {canonical(t.arch): t for t in trials}
     states: list[State] = []

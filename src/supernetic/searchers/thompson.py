@@ -49,7 +49,14 @@ class Thompson:
                 raise InputError(f"thompson: {name} must be at least {least}, got {getattr(self, name)}")
 
     def describe(self, space: Space) -> Features:
-        """What the model sees of architectures."""
+        """What the model sees of architectures.
+
+        Args:
+            space: the space.
+
+        Returns:
+            Features of its architectures.
+        """
         return features_of(space)
 
     def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
@@ -106,7 +113,14 @@ class Thompson:
 
 @lru_cache(maxsize=4)
 def features_of(space: Space) -> Features:
-    """The features of a space; what they have described is remembered as long as the process lives."""
+    """The features of a space; descriptions are kept as long as the process lives.
+
+    Args:
+        space: the space.
+
+    Returns:
+        Features of its architectures.
+    """
     return Features(space)
 
 
