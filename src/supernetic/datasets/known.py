@@ -72,8 +72,8 @@ def locate(known: Known) -> Path:
     Returns:
         Its folder.
     """
-    found = find(known)
-    if found is None:
+    place = find(known)
+    if place is None:
         looked = ", ".join(str(p / known.folders[0]) for p in places())
         raise DataError(f"the data set {known.name} is not in {looked}: {known.hint}")
-    return found
+    return place

@@ -54,28 +54,28 @@ def load(
     """
     if resolution is not None and not 1 <= resolution <= LARGEST_RESOLUTION:
         raise InputError(f"the resolution of images must be 1 to {LARGEST_RESOLUTION} pixels, got {resolution}")
-    found = read(source)
-    labels, names, given = _keep(found, classes)
-    check_classes(found.path, names)
+    origin = read(source)
+    labels, names, given = _keep(origin, classes)
+    check_classes(origin.path, names)
     if limit is not None:
         given = subset(labels, given, limit, seed)
     rows = np.sort(np.concatenate(list(given.values())))
     given = {name: np.searchsorted(rows, part) for name, part in given.items()}
     labels = labels[rows]
-    check_training_images(found.path, labels[given["train"]], names)
+    check_training_images(origin.path, labels[given["train"]], names)
     splits = split(labels, given, {"valid": valid, "calibrate": calibrate, "test": test}, seed)
-    images, notes = found.pixels(rows, resolution, gray)
+    images, notes = origin.pixels(rows, resolution, gray)
     return Dataset(
-        name=found.name,
+        name=origin.name,
         images=images,
         labels=labels,
         classes=names,
         splits=splits,
         rows=rows,
-        source=found.path,
-        licence=found.licence,
-        files=tuple(found.files[r] for r in rows) if found.files else (),
-        notes=(*found.notes, *notes, *_remarks(labels, names, splits)),
+        source=origin.path,
+        licence=origin.licence,
+        files=tuple(origin.files[r] for r in rows) if origin.files else (),
+        notes=(*origin.notes, *notes, *_remarks(labels, names, splits)),
     )
 
 
@@ -89,25 +89,25 @@ def read(source: DataLike) -> Source:
         Labels, and pixels on demand.
     """
     source = source_of(source)
-    known = {k.name: k for k in KNOWN}
+    by_name = {k.name: k for k in KNOWN}
     name = str(source)
     if name == EMBEDDED:
         return embedded.read()
-    if name in known:
-        found = _read_path(locate(known[name]))
-        return Source(**{**vars(found), "name": name, "licence": known[name].licence})
+    if name in by_name:
+        origin = _read_path(locate(by_name[name]))
+        return Source(**{**vars(origin), "name": name, "licence": by_name[name].licence})
     path = Path(source)
     if not path.exists():
-        raise _missing(path, known)
+        raise _missing(path, by_name)
     return _read_path(path)
 
 
-def _missing(path: Path, known: Iterable[str]) -> DataError | UnknownNameError:
+def _missing(path: Path, by_name: Iterable[str]) -> DataError | UnknownNameError:
     if was_written(path):
         return DataError(f"{path} held data from Python and is gone: call the job again with the same data")
     if os.sep in str(path) or "." in str(path):
         return DataError(f"{path} does not exist")
-    return UnknownNameError("data set", str(path), known)
+    return UnknownNameError("data set", str(path), by_name)
 
 
 def _read_path(path: Path) -> Source:
@@ -120,28 +120,28 @@ def _read_path(path: Path) -> Source:
         archives = [p for p in inside if p.name.endswith(ARCHIVES)]
         return cifar.read(path) or (cifar.read(archives[0]) if len(archives) == 1 else None) or folder.read(path)
     if path.name.endswith(ARCHIVES):
-        found = cifar.read(path)
-        if found is None:
+        origin = cifar.read(path)
+        if origin is None:
             raise DataError(f"{path} does not hold CIFAR-10; unpack other archives into folders, one per class")
-        return found
+        return origin
     if path.suffix == ".npz":
         return arrays.read(path)
     raise DataError(f"{path} is not a data set: a folder with one folder per class, an .npz or the CIFAR-10 archive")
 
 
-def _keep(found: Source, classes: Sequence[str] | None) -> tuple[Labels, tuple[str, ...], dict[str, Indices]]:
+def _keep(origin: Source, classes: Sequence[str] | None) -> tuple[Labels, tuple[str, ...], dict[str, Indices]]:
     """Labels, names and rows of the wanted classes; labels of others are -1."""
     if classes is None:
-        return found.labels, found.classes, dict(found.given)
+        return origin.labels, origin.classes, dict(origin.given)
     for name in classes:
-        if name not in found.classes:
-            raise UnknownNameError("class", name, found.classes)
+        if name not in origin.classes:
+            raise UnknownNameError("class", name, origin.classes)
     if len(set(classes)) < len(classes):
         raise InputError(f"a class is named twice: {', '.join(classes)}")
-    new = np.full(len(found.classes), -1, dtype=np.int64)
-    new[[found.classes.index(name) for name in classes]] = np.arange(len(classes))
-    labels = new[found.labels]
-    return labels, tuple(classes), {name: rows[labels[rows] >= 0] for name, rows in found.given.items()}
+    new = np.full(len(origin.classes), -1, dtype=np.int64)
+    new[[origin.classes.index(name) for name in classes]] = np.arange(len(classes))
+    labels = new[origin.labels]
+    return labels, tuple(classes), {name: rows[labels[rows] >= 0] for name, rows in origin.given.items()}
 
 
 def _remarks(labels: Labels, names: Sequence[str], splits: dict[str, Indices]) -> list[str]:

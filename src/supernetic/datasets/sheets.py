@@ -42,12 +42,12 @@ def read(path: Path) -> Source:
         split: sorted(path.glob(f"{split}*.webp"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
         for split in labels
     }
-    for split, found in files.items():
-        if not found:
+    for split, paths in files.items():
+        if not paths:
             raise DataError(f"{path} has labels but no {split}.webp")
-    data = [(p.name, p.read_bytes()) for found in files.values() for p in found]
+    data = [(p.name, p.read_bytes()) for paths in files.values() for p in paths]
     counts = {split: len(values) for split, values in labels.items()}
-    sizes = [n for split, found in files.items() for n in _shares(counts[split], len(found))]
+    sizes = [n for split, paths in files.items() for n in _shares(counts[split], len(paths))]
 
     def decode() -> Images:
         parts = [tiles(f"{path / name}", content, n) for (name, content), n in zip(data, sizes, strict=True)]
@@ -86,8 +86,8 @@ def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
         raise DataError(f"{path}: the labels must be JSON lists of numbers") from None
     labels = {"train": train, "test": test}
     if train.shape != (5 * NPM_ROWS,) or test.shape != (NPM_ROWS,):
-        wanted = f"{5 * NPM_ROWS} and {NPM_ROWS}"
-        raise DataError(f"{path}: there must be {wanted} labels, got {train.size} and {test.size}")
+        expected = f"{5 * NPM_ROWS} and {NPM_ROWS}"
+        raise DataError(f"{path}: there must be {expected} labels, got {train.size} and {test.size}")
     return whole("cifar10", str(path), images, labels, CIFAR10_CLASSES)
 
 

@@ -53,22 +53,22 @@ def split(labels: Labels, given: Mapping[str, Indices], shares: Mapping[str, flo
     """
     pool = given["train"]
     missing = {name: shares[name] for name in CUTTING_ORDER if name not in given}
-    wanted = {name: share if share < 1 else share / len(pool) for name, share in missing.items()}
+    cut_shares = {name: share if share < 1 else share / len(pool) for name, share in missing.items()}
     for name, share in shares.items():
         if not share >= 0 or not share < np.inf:
             raise InputError(f"the share of {name} images must be 0 or more, got {share}")
-    if sum(wanted.values()) >= 1:
-        asked = ", ".join(f"{name} {share:g}" for name, share in missing.items())
-        raise InputError(f"{asked} leave none of {len(pool)} images to train on")
-    parts: dict[str, list[Indices]] = {name: [] for name in ("train", *wanted)}
+    if sum(cut_shares.values()) >= 1:
+        listed = ", ".join(f"{name} {share:g}" for name, share in missing.items())
+        raise InputError(f"{listed} leave none of {len(pool)} images to train on")
+    parts: dict[str, list[Indices]] = {name: [] for name in ("train", *cut_shares)}
     for label, rows in _strata(labels[pool]):
         left = _shuffled(pool[rows], seed, label)
-        for name, n in _portions(len(left), wanted).items():
+        for name, n in _portions(len(left), cut_shares).items():
             parts[name].append(left[:n])
             left = left[n:]
         parts["train"].append(left)
-    made = {name: np.sort(np.concatenate(rows)) for name, rows in parts.items()}
-    return {name: made.get(name, np.sort(given[name]) if name in given else pool[:0]) for name in SPLITS}
+    cut = {name: np.sort(np.concatenate(rows)) for name, rows in parts.items()}
+    return {name: cut.get(name, np.sort(given[name]) if name in given else pool[:0]) for name in SPLITS}
 
 
 def subset(labels: Labels, given: Mapping[str, Indices], limit: int, seed: int) -> dict[str, Indices]:

@@ -129,34 +129,34 @@ class _Turn:
         alive = self.family.draw(self.rng, self.settings.population, strategies)
         if state.base is not None and state.base not in alive:
             alive[-1] = state.base
-        known: dict[Arch, float] = {}
-        yield from self.rate(alive, strategies, known)
+        ratings: dict[Arch, float] = {}
+        yield from self.rate(alive, strategies, ratings)
         for _ in range(self.settings.generations - 1):
-            children = self.breed(alive, strategies, known)
-            yield from self.rate(children, strategies, known)
-            alive = sorted([*alive, *children], key=lambda base: -known[base])[: self.settings.population]
-        return max(known, key=lambda base: known[base])
+            children = self.breed(alive, strategies, ratings)
+            yield from self.rate(children, strategies, ratings)
+            alive = sorted([*alive, *children], key=lambda base: -ratings[base])[: self.settings.population]
+        return max(ratings, key=lambda base: ratings[base])
 
     def rate(
-        self, bases: list[Arch], strategies: list[Arch], known: dict[Arch, float]
+        self, bases: list[Arch], strategies: list[Arch], ratings: dict[Arch, float]
     ) -> Generator[list[Arch], list[Trial], None]:
         """Family scores of base models, to be maximised."""
         if not bases:
             return
         values = yield from self.values([s + base for base in bases for s in strategies])
         rows = np.array(values).reshape(len(bases), len(strategies))
-        known.update(zip(bases, map(self.mean, rows.tolist()), strict=True))
+        ratings.update(zip(bases, map(self.mean, rows.tolist()), strict=True))
 
-    def breed(self, alive: list[Arch], strategies: list[Arch], known: dict[Arch, float]) -> list[Arch]:
+    def breed(self, alive: list[Arch], strategies: list[Arch], ratings: dict[Arch, float]) -> list[Arch]:
         """Children of winners of binary tournaments, mutated and repaired; none twice."""
         space, n = self.family.space.base, self.settings.population
         pairs = self.rng.integers(len(alive), size=(2 * n, 2))
-        winners = [alive[min(pair, key=lambda i: (-known[alive[i]], i))] for pair in pairs.tolist()]
+        winners = [alive[min(pair, key=lambda i: (-ratings[alive[i]], i))] for pair in pairs.tolist()]
         parents = np.array(winners, dtype=np.int8)
         children = mutate(space, self.rng, two_points(space, self.rng, parents[:n], parents[n:]), 1 / parents.shape[1])
         repaired = self.family.repair(self.rng, children, strategies)
         fresh = dict.fromkeys(space.canonical(tuple(c)) for c in repaired.tolist())
-        return [c for c in fresh if c not in known]
+        return [c for c in fresh if c not in ratings]
 
 
 def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:
@@ -193,13 +193,13 @@ def chain_of(searcher: MCEA, task: SearchProblem, trials: Sequence[Trial], seed:
         As many states as the record is complete for.
     """
     canonical = task.space.canonical
-    known = {canonical(t.arch): t for t in trials}
+    by_network = {canonical(t.arch): t for t in trials}
     states: list[State] = []
     asking = searcher.chain(task, np.random.default_rng(seed), states.append)
     try:
         batch = next(asking)
-        while all(canonical(a) in known for a in batch):
-            batch = asking.send([known[canonical(a)]._replace(arch=a) for a in batch])
+        while all(canonical(a) in by_network for a in batch):
+            batch = asking.send([by_network[canonical(a)]._replace(arch=a) for a in batch])
     except StopIteration:
         pass
     return states

@@ -226,14 +226,14 @@ def fill(
     Returns:
         At most `n` architectures, no network twice.
     """
-    found: list[Arch] = []
+    fresh: list[Arch] = []
     for attempt in range(patience):
-        if len(found) == n:
+        if len(fresh) == n:
             break
-        candidates = propose((n - len(found)) * (4 if attempt else 1))  # what is left over is hard to come by
+        candidates = propose((n - len(fresh)) * (4 if attempt else 1))  # what is left over is hard to come by
         for arch in map(tuple, candidates[task.feasible(candidates)].tolist()):
             network = task.space.canonical(arch)
-            if network not in seen and len(found) < n:
+            if network not in seen and len(fresh) < n:
                 seen.add(network)
-                found.append(arch)
-    return found
+                fresh.append(arch)
+    return fresh

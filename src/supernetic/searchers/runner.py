@@ -80,7 +80,7 @@ def run_search(
                 progress(answer.trials)
             if left < len(fresh):
                 break  # the budget ends within this batch
-            batch = asking.send([answer.known[canonical(a)]._replace(arch=a) for a in batch])
+            batch = asking.send([answer.by_network[canonical(a)]._replace(arch=a) for a in batch])
     except StopIteration:
         pass
     answer.finish()
@@ -103,7 +103,7 @@ class _Answers:
         self.progress, self.on_failure = progress, on_failure
         self.failures = FAILURES if on_failure is None else (Exception,)
         self.trials: list[Trial] = []
-        self.known: dict[Arch, Trial] = {}
+        self.by_network: dict[Arch, Trial] = {}
         self.record = [Trial.from_json(r) for r in run.read(TRIALS)] if run else []
         self.checked = False
 
@@ -131,7 +131,7 @@ class _Answers:
         networks: dict[Arch, Arch] = {}
         for arch in archs:
             networks.setdefault(space.canonical(space.check(arch)), arch)
-        return [arch for network, arch in networks.items() if network not in self.known]
+        return [arch for network, arch in networks.items() if network not in self.by_network]
 
     def finish(self) -> None:
         """A longer record than the search now is belongs to something else."""
@@ -144,7 +144,7 @@ class _Answers:
 
     def _keep(self, trials: list[Trial]) -> None:
         self.trials += trials
-        self.known.update((self.task.space.canonical(t.arch), t) for t in trials)
+        self.by_network.update((self.task.space.canonical(t.arch), t) for t in trials)
 
     def _evaluated(self, archs: list[Arch]) -> Iterator[Trial]:
         """Trials for architectures; those that break a cheap constraint are not evaluated."""

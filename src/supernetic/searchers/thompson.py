@@ -86,8 +86,9 @@ class Thompson:
         self, task: SearchProblem, rng: np.random.Generator, features: Features, trials: Sequence[Trial], pool: Archs
     ) -> Archs:
         """The best candidates of each draw: first the best of all draws, then the second best, and so on."""
-        x, known = features(pool), features(np.array([t.arch for t in trials], dtype=np.int8))
-        values = np.stack([self._draws(task, rng, o, j, trials, known, x, pool) for j, o in enumerate(task.objectives)])
+        x, evaluated = features(pool), features(np.array([t.arch for t in trials], dtype=np.int8))
+        draws = partial(self._draws, task, rng, trials=trials, evaluated=evaluated, x=x, pool=pool)
+        values = np.stack([draws(objective, j) for j, objective in enumerate(task.objectives)])
         losses = values.max(axis=2, keepdims=True) - values  # objectives x draws x candidates
         weights = rng.dirichlet(np.ones(len(values)), size=self.batch).T[:, :, None]
         total = (weights * losses).max(axis=0) + MEAN_LOSS_WEIGHT * (weights * losses).sum(axis=0)
@@ -97,7 +98,7 @@ class Thompson:
 
     def _draws(
         self, task: SearchProblem, rng: np.random.Generator, objective: Objective, j: int,
-        trials: Sequence[Trial], known: Described, x: Described, pool: Archs,
+        trials: Sequence[Trial], evaluated: Described, x: Described, pool: Archs,
     ) -> Floats:  # fmt: skip
         """What an objective may be worth at each candidate: one row per draw, more is better."""
         if objective.name.startswith("cost/"):
@@ -108,7 +109,7 @@ class Thompson:
         labels = np.zeros(len(trials))
         labels[good] = -task.points([t for t in trials if t.ok])[:, j]
         labels[~good] = labels[good].min() - 1
-        return GaussianProcess().fit(known, labels).sample(x, rng, self.batch)
+        return GaussianProcess().fit(evaluated, labels).sample(x, rng, self.batch)
 
 
 @lru_cache(maxsize=4)
@@ -130,7 +131,7 @@ def _first(archs: Archs, n: int) -> Archs:
 
 def _unseen(space: Space, archs: Archs, seen: set[Arch]) -> Archs:
     """One encoding of each network that is new."""
-    found: dict[Arch, int] = {}
+    first_rows: dict[Arch, int] = {}
     for i, arch in enumerate(archs.tolist()):
-        found.setdefault(space.canonical(tuple(arch)), i)
-    return archs[[i for network, i in found.items() if network not in seen]]
+        first_rows.setdefault(space.canonical(tuple(arch)), i)
+    return archs[[i for network, i in first_rows.items() if network not in seen]]
