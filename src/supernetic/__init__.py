@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from .commands.resume import resume
     from .commands.sample import sample
     from .commands.spaces import list_spaces
+    from .datasets import Data
     from .errors import InputError, SupernetError
     from .exporters.model import load_model as load
+    from .jobs.optimise.job import optimise
     from .jobs.scale.job import scale
     from .jobs.search.job import search
     from .jobs.search.table_search import search_table
@@ -38,12 +40,14 @@ if TYPE_CHECKING:
     from .runs.directory import Run
     from .space import Arch, Choice, SequentialSpace, Space
     from .spaces.declared import declare
+    from .trials import Trials, read_trials
 
 _HOMES = {
     "Arch": "space",
     "Blueprint": "blueprint",
     "Choice": "space",
     "Constraint": "objective",
+    "Data": "datasets",
     "InputError": "errors",
     "Layer": "blueprint",
     "Objective": "objective",
@@ -51,6 +55,7 @@ _HOMES = {
     "SequentialSpace": "space",
     "Space": "space",
     "SupernetError": "errors",
+    "Trials": "trials",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
@@ -60,8 +65,10 @@ _HOMES = {
     "load": "exporters.model:load_model",
     "load_space": "catalog:space",  # not `space`: that is a module
     "load_table": "catalog:table",
+    "optimise": "jobs.optimise.job",
     "predict": "commands.predict",
     "rank": "commands.rank.command",
+    "read_trials": "trials",
     "report": "commands.report",
     "resume": "commands.resume",
     "sample": "commands.sample",
@@ -78,6 +85,7 @@ __all__ = [
     "Blueprint",
     "Choice",
     "Constraint",
+    "Data",
     "InputError",
     "Layer",
     "Objective",
@@ -85,6 +93,7 @@ __all__ = [
     "SequentialSpace",
     "Space",
     "SupernetError",
+    "Trials",
     "cost",
     "declare",
     "derive",
@@ -94,8 +103,10 @@ __all__ = [
     "load",
     "load_space",
     "load_table",
+    "optimise",
     "predict",
     "rank",
+    "read_trials",
     "report",
     "resume",
     "sample",

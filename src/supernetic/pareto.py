@@ -18,14 +18,29 @@ Ints = npt.NDArray[np.int64]
 
 
 def points(metrics: Sequence[Mapping[str, float]], objectives: Sequence[Objective]) -> Points:
-    """The objectives of each record, maximised ones negated; a missing or non-finite value becomes +inf, the worst."""
+    """Objectives of records, all to be minimised; what is missing or not finite is +inf, the worst.
+
+    Args:
+        metrics: one record per point.
+        objectives: the columns.
+
+    Returns:
+        One row per record, one column per objective.
+    """
     values = [[-m.get(o.name, -np.inf) if o.maximise else m.get(o.name, np.inf) for o in objectives] for m in metrics]
     table = np.array(values, dtype=np.float64).reshape(len(metrics), len(objectives))
     return np.where(np.isfinite(table), table, np.inf)
 
 
 def rank(points: Points) -> Ints:
-    """The front that each point belongs to: 0 is not dominated, 1 is dominated only by front 0, and so on."""
+    """The front that each point belongs to.
+
+    Args:
+        points: one row per point.
+
+    Returns:
+        0 for points that no other dominates, 1 for those that only front 0 dominates, and so on.
+    """
     if len(points) == 0:
         return np.zeros(0, dtype=np.int64)
     if points.shape[1] == 1:  # moocore needs two objectives
@@ -36,7 +51,14 @@ def rank(points: Points) -> Ints:
 
 
 def front(points: Points) -> Ints:
-    """Positions of the points that no other point dominates; equal points are all kept."""
+    """The points that no other point dominates; equal points are all kept.
+
+    Args:
+        points: one row per point.
+
+    Returns:
+        Their positions, ascending.
+    """
     if len(points) == 0:
         return np.zeros(0, dtype=np.int64)
     if points.shape[1] == 1:
@@ -47,7 +69,15 @@ def front(points: Points) -> Ints:
 
 
 def hypervolume(points: Points, reference: npt.ArrayLike) -> float:
-    """Volume dominated by the points and bounded by the reference, which is to be minimised like the points."""
+    """The volume that points dominate.
+
+    Args:
+        points: one row per point.
+        reference: the corner that bounds the volume, to be minimised like the points.
+
+    Returns:
+        The volume; 0 without points.
+    """
     if len(points) == 0:
         return 0.0
     from moocore import hypervolume as measure
@@ -59,7 +89,14 @@ def crowding(points: Points, weights: Sequence[float] = ()) -> Points:
     """Weighted crowding distance of points of one front; the ends of every objective of weight > 0 are infinite.
 
     An inner point adds, per objective, its weight times the gap between its neighbours over the objective's range;
-    an objective without range adds nothing. Without weights every objective counts 1.
+    an objective without range adds nothing.
+
+    Args:
+        points: one row per point, all of one front.
+        weights: of the objectives; none: every one counts 1.
+
+    Returns:
+        One distance per point.
     """
     n, m = points.shape
     total = np.zeros(n)
@@ -76,7 +113,16 @@ def crowding(points: Points, weights: Sequence[float] = ()) -> Points:
 
 
 def crowding_by_front(points: Points, ranks: Ints, weights: Sequence[float] = ()) -> Points:
-    """Crowding distance of every point within its own front."""
+    """Crowding distance of every point within its own front.
+
+    Args:
+        points: one row per point.
+        ranks: the front of each, from `rank`.
+        weights: of the objectives; none: all alike.
+
+    Returns:
+        One distance per point.
+    """
     distance = np.zeros(len(points))
     for r in range(int(ranks.max(initial=-1)) + 1):
         members = np.flatnonzero(ranks == r)
@@ -85,7 +131,15 @@ def crowding_by_front(points: Points, ranks: Ints, weights: Sequence[float] = ()
 
 
 def best_first(points: Points, weights: Sequence[float] = ()) -> Ints:
-    """Positions from best to worst: by front, within a front the less crowded first. One objective: by value."""
+    """Positions from best to worst: by front, within a front the less crowded first. One objective: by value.
+
+    Args:
+        points: one row per point.
+        weights: of the objectives in the crowding distance; none: all alike.
+
+    Returns:
+        Positions.
+    """
     ranks = rank(points)
     if points.shape[1] == 1:
         return np.argsort(ranks, kind="stable")
@@ -93,7 +147,15 @@ def best_first(points: Points, weights: Sequence[float] = ()) -> Ints:
 
 
 def equispaced(values: npt.ArrayLike, k: int) -> list[int]:
-    """Positions of at most `k` distinct values, each the nearest left to one of `k` equally spaced levels."""
+    """A few values, each the nearest left to one of `k` equally spaced levels.
+
+    Args:
+        values: numbers along a front.
+        k: how many.
+
+    Returns:
+        Positions of at most `k` values, in ascending order of the values.
+    """
     column = np.asarray(values, dtype=np.float64)
     if len(column) <= k:
         return [int(i) for i in np.argsort(column, kind="stable")]

@@ -124,7 +124,7 @@ def test_a_split_smaller_than_a_batch_is_one_batch(data: Dataset) -> None:
 
 def test_many_images_stay_off_the_device(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = Batches(data, batch_size=16).batch(2)[0]
-    monkeypatch.setattr("supernetic.datasets.batches.RESIDENT", 0)
+    monkeypatch.setattr("supernetic.datasets.batches.RESIDENT_BYTES", 0)
     assert torch.equal(Batches(data, batch_size=16).batch(2)[0], expected)
 
 

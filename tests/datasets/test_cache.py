@@ -73,4 +73,7 @@ def test_where_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert directory() == Path("/somewhere/supernetic")
     monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("LOCALAPPDATA", "/local")
+    assert directory() == Path("/local/supernetic")
+    monkeypatch.delenv("LOCALAPPDATA")
     assert directory() == Path.home() / ".cache" / "supernetic"

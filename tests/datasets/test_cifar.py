@@ -156,7 +156,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
 
 
 def test_an_archive_cannot_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supernetic.datasets.cifar.LARGEST", 1000)
+    monkeypatch.setattr("supernetic.datasets.cifar.LARGEST_FILE_BYTES", 1000)
     path = archive(tmp_path / "a.tar.gz", python_files(), "cifar-10-batches-py")
     with pytest.raises(DataError, match=r"data_batch_1 has .* bytes: no file of CIFAR-10 has more than 1,000"):
         read(path)

@@ -7,7 +7,7 @@ import pytest
 
 from supernetic.datasets import Dataset
 from supernetic.datasets.convert import choose, main, select, sheet_of
-from supernetic.datasets.embedded import LABELS, SHEET
+from supernetic.datasets.embedded import LABELS_FILE, SHEET_FILE
 from supernetic.datasets.sheets import tiles
 
 
@@ -31,10 +31,10 @@ def test_the_bundled_images_are_what_the_script_selects(sheets: Path, embedded: 
 
 
 def test_what_is_written_can_be_read_back(sheets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supernetic.datasets.convert.COUNTS", {"train": 200, "test": 100})
+    monkeypatch.setattr("supernetic.datasets.convert.IMAGE_COUNTS", {"train": 200, "test": 100})
     digests = main(sheets / "fashion_mnist", tmp_path)
     assert sorted(digests) == sorted(p.name for p in tmp_path.iterdir())
     images, labels = select(sheets / "fashion_mnist")
-    assert np.array_equal(tiles("made", (tmp_path / SHEET[0]).read_bytes(), 300, 28), images)
-    with np.load(tmp_path / LABELS[0]) as file:
+    assert np.array_equal(tiles("made", (tmp_path / SHEET_FILE[0]).read_bytes(), 300, 28), images)
+    with np.load(tmp_path / LABELS_FILE[0]) as file:
         assert np.array_equal(file["test"], labels["test"])

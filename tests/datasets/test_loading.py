@@ -54,7 +54,7 @@ def test_names_by_place(sheets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("embedded", {"classes": ["bags", "coat"]}, "unknown class 'bags': did you mean 'bag'?"),
         ("embedded", {"classes": ["bag", "bag"]}, "a class is named twice: bag, bag"),
         ("embedded", {"classes": ["bag"]}, "embedded: a task needs two classes or more, got bag"),
-        ("embedded", {"resolution": 0}, "the side of images must be 1 to 1024 pixels, got 0"),
+        ("embedded", {"resolution": 0}, "the resolution of images must be 1 to 1024 pixels, got 0"),
         ("embedded", {"limit": 19}, "a limit of 19 images is below 20, one of each class and split"),
         ("embedded", {"valid": 0.99}, "valid 0.99, calibrate 0.05 leave none of 8000 images to train on"),
         ("no/such/place", {}, "no/such/place does not exist"),

@@ -17,7 +17,7 @@ from supernetic.runs.directory import TRIALS, open_run
 from supernetic.scaling.budgets import Budgets
 from supernetic.scaling.family import Family, State
 from supernetic.searchers import SearchProblem, Trial, run_search
-from supernetic.searchers.mcea import MCEA, STILL, chain_of, two_points
+from supernetic.searchers.mcea import MCEA, STILL_ROUNDS, chain_of, two_points
 from supernetic.searchers.variation import limits
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
@@ -78,8 +78,8 @@ def test_ends_once_it_has_stood_still_for_some_rounds(land: Landscape) -> None:
     states = chain_of(search, TASK, run_search(search, TASK, land, seed=1), seed=1)
     assert len(states) <= 30
     same = [a.same_as(b) for a, b in pairwise(states)]
-    assert same[-STILL:] == [True] * STILL
-    assert not any(all(same[i : i + STILL]) for i in range(len(same) - STILL))
+    assert same[-STILL_ROUNDS:] == [True] * STILL_ROUNDS
+    assert not any(all(same[i : i + STILL_ROUNDS]) for i in range(len(same) - STILL_ROUNDS))
 
 
 def test_finds_the_optimum(land: Landscape, states: list[State]) -> None:

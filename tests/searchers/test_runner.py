@@ -240,3 +240,60 @@ def test_killed_at_random_moments_and_resumed_the_bytes_are_the_same(tmp_path: P
     assert file.read_bytes() != expected
     assert start(tmp_path / "killed").wait() == 0
     assert file.read_bytes() == expected
+
+
+# --- failures that the caller looks after -----------------------------------------------------------------------------
+
+
+class Fussy(Toy):
+    """Raises what no searcher expects."""
+
+    def __init__(self, error: Exception, dies: Sequence[Arch]) -> None:
+        super().__init__(dies=dies)
+        self.error, self.calls = error, 0
+
+    def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
+        self.calls += len(archs)
+        if any(a in self.dies for a in archs):
+            raise self.error
+        return super().__call__(archs)
+
+
+def test_any_failure_is_recorded_where_the_caller_asks_for_it(tmp_path: Path) -> None:
+    failures: list[tuple[Arch, Exception]] = []
+    toy = Fussy(KeyError("a\nb"), [A, B])
+    with open_run(tmp_path, {}) as run:
+        a, b, c = run_search(
+            Script([A, B, C]), TASK, toy, run, chunk=1, on_failure=lambda arch, e: failures.append((arch, e))
+        )
+    assert [a.status, b.status, c.status] == ["failed", "failed", "ok"]
+    assert a.reason == "KeyError: 'a\\nb'"
+    assert a.metrics["cost/macs"] == costs_of(SPACE, np.array([A], dtype=np.int8))[0]  # known all the same
+    assert np.isnan(a.metrics["toy/sum"])
+    assert failures == [(A, toy.error), (B, toy.error)]
+    assert toy.calls == 3  # what failed is not tried again
+
+
+def test_the_caller_may_end_a_search_that_fails(tmp_path: Path) -> None:
+    def give_up(arch: Arch, error: Exception) -> None:
+        raise SupernetError("enough")
+
+    with pytest.raises(SupernetError, match="enough"):
+        run_search(Script([A, B]), TASK, Fussy(KeyError(), [A]), chunk=1, on_failure=give_up)
+
+
+@pytest.mark.parametrize("error", [InputError("no such metric"), KeyboardInterrupt()])
+def test_what_is_no_failure_of_an_architecture_ends_a_search(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        run_search(Script([A, B]), TASK, Fussy(error, [B]), on_failure=lambda arch, e: None)
+
+
+def test_progress_by_chunk_leaves_out_what_the_record_holds(tmp_path: Path) -> None:
+    counts: list[int] = []
+    for budget in (2, 3):
+        with open_run(tmp_path, {}) as run:
+            run_search(
+                Script([A, B, C]), TASK, Toy(), run, budget=budget, chunk=1,
+                progress_by_chunk=lambda trials: counts.append(len(trials)),
+            )  # fmt: skip
+    assert counts == [1, 2, 3]

@@ -38,6 +38,9 @@ def resume(run: str | Path, *, on_event: OnEvent | None = None) -> Result:
         raise RunError(f"{path} is not a run: it has no {SETTINGS}")
     settings = read_settings(path)
     kind = settings.get("job")
+    if kind == "optimise":
+        what = f"{path} optimises {settings['evaluate']['function']}, an object from Python"
+        raise RunError(f"{what}: call optimise again with out={str(path)!r}")
     if kind not in JOBS:
         inside = f"; it is part of {path.parents[1]}" if kind == "network" else ""
         raise RunError(f"{path} is a run of {kind!r}: only {', '.join(JOBS)} can be resumed{inside}")

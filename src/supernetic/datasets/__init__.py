@@ -4,6 +4,7 @@
 """
 
 from .dataset import SPLITS, Dataset
+from .in_memory import Data, DataLike, source_of
 from .loading import load
 
-__all__ = ["SPLITS", "Dataset", "load"]
+__all__ = ["SPLITS", "Data", "DataLike", "Dataset", "load", "source_of"]

@@ -1,12 +1,14 @@
 """`.npz` files: `images` and `labels`, or one pair per split (`x_train`/`y_train`, `train_images`/`train_labels`).
 
-`classes`, if it is there, names the classes. No pickles are loaded.
+`classes`, if it is there, names the classes. No pickles are loaded. Files that `in_memory` writes also hold `_name` and
+`_notes`: what the data set is called, and what was changed on the way in.
 """
 
 from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +20,69 @@ from .dataset import Images, Indices, Labels
 from .source import Source, from_arrays
 
 Array = npt.NDArray[Any]
-WORDS = {"train": ("train",), "valid": ("valid", "val"), "calibrate": ("calibrate",), "test": ("test",)}
+ArrayLike = npt.ArrayLike
+SPLIT_WORDS = {"train": ("train",), "valid": ("valid", "val"), "calibrate": ("calibrate",), "test": ("test",)}
 
 
 def read(path: Path) -> Source:
-    """The images and labels of a file."""
+    """The images and labels of a file.
+
+    Args:
+        path: an `.npz` file.
+
+    Returns:
+        Its labels at once, its pixels on demand.
+    """
     arrays = read_npz(path)
     pairs = _pairs(path, arrays)
-    notes: set[str] = set()
-    images = {name: _images(f"{path}: {key}", arrays[key], notes) for name, (key, _) in pairs.items()}
+    notes = {str(note) for note in arrays.get("_notes", ())}
+    images = {split: to_images(f"{path}: {key}", arrays[key], notes) for split, (key, _) in pairs.items()}
+    check_sizes(str(path), images)
+    for split, (x, y) in pairs.items():
+        if len(arrays[y]) != len(images[split]):
+            raise DataError(f"{path}: {x} has {len(images[split])} images but {y} has {len(arrays[y])} labels")
+    raw = np.concatenate([to_column(f"{path}: {y}", arrays[y]) for _, y in pairs.values()])
+    labels, classes = to_labels(str(path), raw, arrays.get("classes"))
+    pixels = np.concatenate(list(images.values())) if len(images) > 1 else next(iter(images.values()))
+    name = str(arrays.get("_name", path.stem))
+    return Source(name, str(path), labels, classes, rows_of(images), from_arrays(pixels), notes=tuple(sorted(notes)))
+
+
+def rows_of(parts: Mapping[str, Sized]) -> dict[str, Indices]:
+    """The rows that each split has when all splits stand one behind the other.
+
+    Args:
+        parts: the images or labels of each split.
+
+    Returns:
+        Rows by split.
+    """
+    ends = np.cumsum([len(part) for part in parts.values()])
+    return {split: np.arange(end - len(parts[split]), end) for split, end in zip(parts, ends, strict=True)}
+
+
+def check_sizes(what: str, images: Mapping[str, Images]) -> None:
+    """Refuse splits whose images differ in size.
+
+    Args:
+        what: the data set, for the message.
+        images: images by split.
+    """
     shapes = {x.shape[1:] for x in images.values()}
     if len(shapes) > 1:
-        raise DataError(f"{path}: all splits must hold images of one size, got {_sizes(shapes)}")
-    for name, (x, y) in pairs.items():
-        if len(arrays[y]) != len(images[name]):
-            raise DataError(f"{path}: {x} has {len(images[name])} images but {y} has {len(arrays[y])} labels")
-    raw = np.concatenate([_column(f"{path}: {y}", arrays[y]) for _, y in pairs.values()])
-    labels, classes = _classes(path, raw, arrays.get("classes"))
-    given: dict[str, Indices] = {}
-    start = 0
-    for name, part in images.items():
-        given[name] = np.arange(start, start + len(part))
-        start += len(part)
-    pixels = np.concatenate(list(images.values())) if len(images) > 1 else next(iter(images.values()))
-    return Source(path.stem, str(path), labels, classes, given, from_arrays(pixels), notes=tuple(sorted(notes)))
+        sizes = " and ".join("x".join(map(str, s)) for s in sorted(shapes))
+        raise DataError(f"{what}: all splits must hold images of one size, got {sizes}")
 
 
 def read_npz(path: Path) -> dict[str, Array]:
-    """The arrays of a file."""
+    """The arrays of a file.
+
+    Args:
+        path: an `.npz` file; one that needs pickles is refused.
+
+    Returns:
+        Arrays by name.
+    """
     try:
         with open(path, "rb") as file:  # ours to close: numpy forgets a file that is no complete archive
             arrays = np.load(file, allow_pickle=False)
@@ -60,7 +97,7 @@ def read_npz(path: Path) -> dict[str, Array]:
 def _pairs(path: Path, arrays: dict[str, Array]) -> dict[str, tuple[str, str]]:
     """Names of images and labels, by split."""
     pairs = {"train": ("images", "labels")} if "images" in arrays and "labels" in arrays else {}
-    for split, words in WORDS.items():
+    for split, words in SPLIT_WORDS.items():
         for word in words:
             for x, y in ((f"x_{word}", f"y_{word}"), (f"{word}_images", f"{word}_labels")):
                 if x in arrays and y in arrays and split not in pairs:
@@ -71,7 +108,17 @@ def _pairs(path: Path, arrays: dict[str, Array]) -> dict[str, tuple[str, str]]:
     return pairs
 
 
-def _images(what: str, values: Array, notes: set[str]) -> Images:
+def to_images(what: str, values: Array, notes: set[str]) -> Images:
+    """Images as bytes, N x H x W x 1 or 3.
+
+    Args:
+        what: the array, for messages.
+        values: N x H x W, N x H x W x C or N x C x H x W; bytes, booleans, numbers in 0..255 or floats in 0..1.
+        notes: gains a line for everything that is changed.
+
+    Returns:
+        The images.
+    """
     if values.ndim == 3:
         values = values[..., None]
     if values.ndim == 4 and values.shape[3] not in (1, 3) and values.shape[1] in (1, 3):
@@ -98,7 +145,16 @@ def _images(what: str, values: Array, notes: set[str]) -> Images:
     return np.ascontiguousarray(np.rint(values * 255 if unit else values).astype(np.uint8))
 
 
-def _column(what: str, labels: Array) -> Array:
+def to_column(what: str, labels: Array) -> Array:
+    """Labels as one column of class numbers or names.
+
+    Args:
+        what: the array, for messages.
+        labels: N or N x 1.
+
+    Returns:
+        N numbers or names.
+    """
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -112,22 +168,31 @@ def _column(what: str, labels: Array) -> Array:
     return labels
 
 
-def _classes(path: Path, raw: Array, named: Array | None) -> tuple[Labels, tuple[str, ...]]:
+def to_labels(what: str, raw: Array, named: ArrayLike | None) -> tuple[Labels, tuple[str, ...]]:
+    """Class numbers and class names.
+
+    Args:
+        what: the data set, for messages.
+        raw: a column of class numbers or names.
+        named: the names of the classes, in the order of their numbers; None: as the labels say.
+
+    Returns:
+        Labels 0 to classes - 1, and the names.
+    """
+    names = None if named is None else [str(name) for name in np.asarray(named).tolist()]
+    if names is not None and len(set(names)) < len(names):
+        raise DataError(f"{what}: each class needs a name of its own, got {', '.join(names)}")
     if raw.dtype.kind == "U":
-        names = [str(n) for n in (np.unique(raw) if named is None else named)]
+        names = names if names is not None else [str(name) for name in np.unique(raw)]
         unknown = sorted(set(map(str, np.unique(raw))) - set(names))
         if unknown:
-            raise DataError(f"{path}: the label {unknown[0]!r} is not among the classes {', '.join(names)}")
-        return np.array([names.index(str(n)) for n in raw], dtype=np.int64), tuple(names)
+            raise DataError(f"{what}: the label {unknown[0]!r} is not among the classes {', '.join(names)}")
+        return np.array([names.index(str(name)) for name in raw], dtype=np.int64), tuple(names)
     labels = raw.astype(np.int64)
-    count = int(labels.max(initial=-1)) + 1 if named is None else len(named)
+    count = int(labels.max(initial=-1)) + 1 if names is None else len(names)
     wrong = np.flatnonzero((labels < 0) | (labels >= count))
     if len(wrong):
-        raise DataError(f"{path}: labels must be 0 to {count - 1}, got {labels[wrong[0]]} for image {wrong[0]}")
+        raise DataError(f"{what}: labels must be 0 to {count - 1}, got {labels[wrong[0]]} for image {wrong[0]}")
     if count > 2 * len(labels):  # a label such as 10^9 would make as many classes
-        raise DataError(f"{path}: {len(labels)} images cannot have {count} classes; labels must be 0 to classes - 1")
-    return labels, tuple(map(str, range(count) if named is None else named))
-
-
-def _sizes(shapes: set[tuple[int, ...]]) -> str:
-    return " and ".join("x".join(map(str, s)) for s in sorted(shapes))
+        raise DataError(f"{what}: {len(labels)} images cannot have {count} classes; labels must be 0 to classes - 1")
+    return labels, tuple(map(str, range(count))) if names is None else tuple(names)

@@ -17,9 +17,9 @@ from torch.nn.functional import affine_grid, grid_sample, interpolate, pad
 from ..errors import InputError, UnknownNameError
 from .policies import POLICIES, apply_policy
 
-NAMES = ("shift", "flip", "crop", *POLICIES)
-ATTEMPTS = 10  # at a crop that fits, before the centre is taken
-RATIO = (3 / 4, 4 / 3)  # of a crop's width to its height
+AUGMENTATIONS = ("shift", "flip", "crop", *POLICIES)
+CROP_ATTEMPTS = 10  # at a crop that fits, before the centre is taken
+CROP_ASPECT_RATIOS = (3 / 4, 4 / 3)  # of a crop's width to its height
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,18 @@ class Augment:
 
 
 def parse(text: str) -> Augment:
-    """An `Augment` from its names, with the customary sizes: a shift of 4 pixels, crops from 8 % of the area."""
+    """An `Augment` from its names, with the customary sizes: a shift of 4 pixels, crops from 8 % of the area.
+
+    Args:
+        text: names joined by `+`.
+
+    Returns:
+        The augmentation.
+    """
     names = [name for name in text.split("+") if name]
     for name in names:
-        if name not in NAMES:
-            raise UnknownNameError("augmentation", name, NAMES)
+        if name not in AUGMENTATIONS:
+            raise UnknownNameError("augmentation", name, AUGMENTATIONS)
     policies = [name for name in names if name in POLICIES]
     if len(policies) > 1:
         raise InputError(f"one policy at a time, got {' and '.join(policies)}")
@@ -59,19 +66,44 @@ def parse(text: str) -> Augment:
 
 
 def as_floats(images: Tensor) -> Tensor:
-    """Bytes N x H x W x C as floats in 0..1, N x C x H x W, channels last."""
+    """Bytes as floats in 0..1.
+
+    Args:
+        images: N x H x W x C.
+
+    Returns:
+        N x C x H x W, channels last in memory.
+    """
     return images.permute(0, 3, 1, 2).float().mul_(1 / 255)
 
 
 def resize(x: Tensor, resolution: int) -> Tensor:
-    """Bicubic with antialiasing; what is of that size already stays as it is."""
+    """Resize, bicubic with antialiasing; images of that size stay as they are.
+
+    Args:
+        x: N x C x H x W in 0..1.
+        resolution: pixels.
+
+    Returns:
+        N x C x `resolution` x `resolution`.
+    """
     if x.shape[2:] == (resolution, resolution):
         return x
     return interpolate(x, (resolution, resolution), mode="bicubic", antialias=True).clamp(0, 1)
 
 
 def shift_and_flip(images: Tensor, shift: int, flip: bool, generator: torch.Generator) -> Tensor:
-    """One gather of pixels, N x H x W x C; what comes in from outside is black."""
+    """Shift and mirror each image at random, in one gather of pixels; what comes in from outside is black.
+
+    Args:
+        images: N x H x W x C.
+        shift: the most pixels, in each direction.
+        flip: whether half of the images are mirrored.
+        generator: of the draws.
+
+    Returns:
+        Images of the same shape.
+    """
     n, height, width, channels = images.shape
     device = images.device
     offsets = torch.randint(0, 2 * shift + 1, (2, n, 1), generator=generator).to(device)
@@ -89,10 +121,20 @@ def random_crop(x: Tensor, resolution: int, smallest: float, generator: torch.Ge
     """A part of each image of random area, aspect and place, resized (bilinear) to `resolution`.
 
     Paper: Szegedy et al., "Going deeper with convolutions", 2015, arXiv 1409.4842, section 6.
+
+    Args:
+        x: N x C x H x W in 0..1.
+        resolution: pixels of the result.
+        smallest: the smallest share of the area that a crop keeps.
+        generator: of the draws.
+
+    Returns:
+        N x C x `resolution` x `resolution`.
     """
     n, _, height, width = x.shape
-    area = torch.empty(ATTEMPTS, n).uniform_(smallest, 1, generator=generator)
-    ratio = torch.empty(ATTEMPTS, n).uniform_(log(RATIO[0]), log(RATIO[1]), generator=generator).exp()
+    area = torch.empty(CROP_ATTEMPTS, n).uniform_(smallest, 1, generator=generator)
+    aspects = log(CROP_ASPECT_RATIOS[0]), log(CROP_ASPECT_RATIOS[1])
+    ratio = torch.empty(CROP_ATTEMPTS, n).uniform_(*aspects, generator=generator).exp()
     sizes = torch.stack([(area * ratio * height / width).sqrt(), (area / ratio * width / height).sqrt()], dim=2)
     fits = (sizes <= 1).all(dim=2)  # sizes are shares of width and height
     first = fits.int().argmax(dim=0)

@@ -13,10 +13,10 @@ from ..errors import InputError, UnknownNameError
 from .augment import Augment, as_floats, resize
 from .dataset import SPLITS, Dataset, Indices
 
-RESIDENT = 2**31  # bytes of images that are kept on the device; more stay in the machine's memory
-ORDER, FIXED, AUGMENT = 1, 2, 3  # what a stream of random numbers is for, so that no two are alike
+RESIDENT_BYTES = 2**31  # bytes of images that are kept on the device; more stay in the machine's memory
+ORDER_STREAM, FIXED_STREAM, AUGMENT_STREAM = 1, 2, 3  # what a stream of random numbers is for, so that no two are alike
 
-Batch = tuple[Tensor, Tensor]  # images N x C x side x side, normalised, channels last; labels
+Batch = tuple[Tensor, Tensor]  # images N x C x resolution x resolution, normalised, channels last; labels
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Batches:
         if self.world > len(self) and self.world > 1:
             raise InputError(f"{len(self)} images cannot be divided over {self.world} processes")
         images = torch.from_numpy(self.dataset.images)
-        small = self.dataset.images.nbytes <= RESIDENT
+        small = self.dataset.images.nbytes <= RESIDENT_BYTES
         object.__setattr__(self, "_images", images.to(self.device) if small else images)
         object.__setattr__(self, "_labels", torch.from_numpy(self.dataset.labels))
 
@@ -64,7 +64,14 @@ class Batches:
         return max(1, len(self) // self.batch_size)
 
     def batch(self, step: int) -> Batch:
-        """The batch of a step, augmented; of several processes, each gets its own part."""
+        """The batch of a step, augmented; of several processes, each gets its own part.
+
+        Args:
+            step: counted from 0, over all epochs.
+
+        Returns:
+            Images and labels.
+        """
         epoch, at = divmod(step, self.steps_per_epoch)
         size = min(self.batch_size, len(self) // self.world * self.world)
         share = size // self.world
@@ -72,7 +79,7 @@ class Batches:
         rows = self._epoch(epoch)[start : start + share]
         if self.augment is None:
             return self._plain(rows)
-        state = np.random.SeedSequence([self.seed, step, self.rank, AUGMENT]).generate_state(1, np.uint64)
+        state = np.random.SeedSequence([self.seed, step, self.rank, AUGMENT_STREAM]).generate_state(1, np.uint64)
         generator = torch.Generator().manual_seed(int(state[0] >> np.uint64(1)))
         x = self.augment(self._bytes(rows), self.resolution or self.dataset.resolution, generator)
         return self._normalise(x), self._labels[rows].to(self.device)
@@ -84,15 +91,22 @@ class Batches:
             yield self._plain(rows[start : start + self.batch_size])
 
     def fixed(self, n: int) -> Tensor:
-        """The same `n` training images at every call (all, if there are fewer), without augmentation."""
+        """The same training images at every call, without augmentation.
+
+        Args:
+            n: how many; all, if there are fewer.
+
+        Returns:
+            Images.
+        """
         rows = self.dataset.splits["train"]
-        chosen = np.random.default_rng([self.seed, 0, FIXED]).permutation(rows)[:n]
+        chosen = np.random.default_rng([self.seed, 0, FIXED_STREAM]).permutation(rows)[:n]
         return self._plain(chosen)[0]
 
     def _epoch(self, epoch: int) -> Indices:
         if epoch not in self._order:
             self._order.clear()
-            rng = np.random.default_rng([self.seed, epoch, ORDER])
+            rng = np.random.default_rng([self.seed, epoch, ORDER_STREAM])
             self._order[epoch] = rng.permutation(self.dataset.splits[self.split])
         return self._order[epoch]
 

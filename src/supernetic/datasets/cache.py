@@ -9,24 +9,40 @@ import hashlib
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .dataset import Images
 
 
 def directory() -> Path:
-    """Where decoded images are kept."""
+    """Where decoded images are kept.
+
+    Returns:
+        `$SUPERNETIC_CACHE`, or `supernetic` in the user's cache directory.
+    """
     chosen = os.environ.get("SUPERNETIC_CACHE")
     if chosen:
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "supernetic"
+    usual = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")  # the latter on Windows
+    return Path(usual or Path.home() / ".cache") / "supernetic"
 
 
 def cached(files: Iterable[bytes], decode: Callable[[], Images]) -> Images:
-    """The images that `decode` makes of these file contents, from the cache if they are there and intact."""
+    """The images that `decode` makes of these file contents, from the cache if they are there and intact.
+
+    Args:
+        files: contents of the encoded files.
+        decode: makes the images.
+
+    Returns:
+        The images.
+    """
     digest = hashlib.sha256()
     for data in files:
         digest.update(hashlib.sha256(data).digest())
@@ -42,18 +58,24 @@ def cached(files: Iterable[bytes], decode: Callable[[], Images]) -> Images:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         pass
     images = decode()
-    _keep(path, images)
+    with suppress(OSError):
+        write_npz(path, {"images": images})
     return images
 
 
-def _keep(path: Path, images: Images) -> None:
-    temporary = ""
+def write_npz(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write an `.npz` file beside its place, then put it there, so that nobody ever sees half of it.
+
+    Args:
+        path: the file; its directory is made.
+        arrays: arrays by name.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, images=images)
+            np.savez(file, **arrays)  # type: ignore[arg-type]
         os.replace(temporary, path)
-    except OSError:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

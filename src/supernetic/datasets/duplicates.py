@@ -21,7 +21,14 @@ class Duplicates:
 
 
 def find_duplicates(dataset: Dataset) -> Duplicates:
-    """Compare all images by a hash of their pixels."""
+    """Compare all images by a hash of their pixels.
+
+    Args:
+        dataset: any data set.
+
+    Returns:
+        Counts of equal pictures, between and within splits.
+    """
     copies: defaultdict[bytes, list[int]] = defaultdict(list)
     for row, image in enumerate(dataset.images):
         copies[blake2b(image.data, digest_size=16).digest()].append(row)

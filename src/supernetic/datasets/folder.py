@@ -24,11 +24,18 @@ SPLIT_NAMES = {
     "test": "test",
     "testing": "test",
 }
-SHOWN = 3  # unreadable files that an error names
+SHOWN_FAULTS = 3  # unreadable files that an error names
 
 
 def read(path: Path) -> Source:
-    """List the images of a folder; nothing is decoded yet."""
+    """List the images of a folder; nothing is decoded yet.
+
+    Args:
+        path: the folder.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
     tops = _folders(path)
     parts = {p: SPLIT_NAMES.get(p.name.lower(), "") for p in tops}
     inside = all(parts.values()) and "train" in parts.values()  # `train` among other names is a class: cars, trains
@@ -38,8 +45,8 @@ def read(path: Path) -> Source:
     classes = tuple(p.name for p in _folders(roots["train"]))
     if not classes:
         loose = any(p.suffix.lower() in SUFFIXES for p in roots["train"].iterdir())
-        found = "images but no class folders" if loose else "no class folders"
-        raise DataError(f"{roots['train']} holds {found}: put the images of each class into a folder of its own")
+        contents = "images but no class folders" if loose else "no class folders"
+        raise DataError(f"{roots['train']} holds {contents}: put the images of each class into a folder of its own")
     files: list[Path] = []
     labels: list[int] = []
     given: dict[str, Indices] = {}
@@ -75,8 +82,8 @@ def _folders(path: Path) -> list[Path]:
 
 def _images(folder: Path) -> tuple[list[Path], list[Path]]:
     """Image files below a class folder, and other files; hidden ones and thumbnails of a file manager are neither."""
-    found = sorted(p for p in folder.rglob("*") if p.is_file())
-    seen = [p for p in found if not p.name.startswith(".") and p.name.lower() not in ("thumbs.db", "desktop.ini")]
+    contents = sorted(p for p in folder.rglob("*") if p.is_file())
+    seen = [p for p in contents if not p.name.startswith(".") and p.name.lower() not in ("thumbs.db", "desktop.ini")]
     return [p for p in seen if p.suffix.lower() in SUFFIXES], [p for p in seen if p.suffix.lower() not in SUFFIXES]
 
 
@@ -103,8 +110,8 @@ def _pixels(files: list[Path]) -> Pixels:
             sizes[image.size] += 1
             images.append(square(image, resolution))
         if faults:
-            more = f" (and {len(faults) - SHOWN} more)" if len(faults) > SHOWN else ""
-            raise DataError("; ".join(faults[:SHOWN]) + more)
+            more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
+            raise DataError("; ".join(faults[:SHOWN_FAULTS]) + more)
         notes = [f"{n} {change}" for change, n in sorted(changes.items()) if change]
         if set(sizes) != {(resolution, resolution)}:
             notes.append(f"{_range(sizes)}: cut to the centre and resized to {resolution}x{resolution}")

@@ -13,13 +13,20 @@ from ..errors import DataError
 from .dataset import Images
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pnm"}
-PLAIN = {"1": "L", "L": "L", "RGB": "RGB"}  # modes that lose nothing
-CONVERTED = {"P": "palette", "CMYK": "CMYK", "YCbCr": "YCbCr", "LAB": "LAB", "HSV": "HSV"}
-ALPHA = {"LA", "PA", "La", "RGBA", "RGBa"}
+PLAIN_MODES = {"1": "L", "L": "L", "RGB": "RGB"}  # modes that lose nothing
+CONVERTED_MODES = {"P": "palette", "CMYK": "CMYK", "YCbCr": "YCbCr", "LAB": "LAB", "HSV": "HSV"}
+ALPHA_MODES = {"LA", "PA", "La", "RGBA", "RGBa"}
 
 
 def open_image(path: Path) -> tuple[Image.Image, str]:
-    """A decoded image, gray or RGB and upright, with a word on what was converted ("" if nothing was)."""
+    """A decoded image, gray or RGB and upright.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The image, and what was converted ("" if nothing was).
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd metadata; pixels that cannot be decoded raise
@@ -28,7 +35,7 @@ def open_image(path: Path) -> tuple[Image.Image, str]:
                 if getattr(image, "n_frames", 1) > 1:
                     raise DataError(f"{path} is animated: an image must have one frame, got {image.n_frames}")  # type: ignore[attr-defined]
                 image.load()
-                return _plain(path, ImageOps.exif_transpose(image))
+                return to_plain(str(path), ImageOps.exif_transpose(image))
     except FileNotFoundError:
         raise DataError(f"{path} does not exist") from None
     except UnidentifiedImageError:
@@ -41,23 +48,39 @@ def open_image(path: Path) -> tuple[Image.Image, str]:
         raise DataError(f"{path} cannot be decoded: {str(error) or type(error).__name__}") from None
 
 
-def _plain(path: Path, image: Image.Image) -> tuple[Image.Image, str]:
+def to_plain(what: str, image: Image.Image) -> tuple[Image.Image, str]:
+    """A decoded image as 8-bit gray or RGB.
+
+    Args:
+        what: the image, for messages.
+        image: an image of any mode.
+
+    Returns:
+        The image, and what was converted ("" if nothing was).
+    """
     if 0 in image.size:
-        raise DataError(f"{path} has no pixels: its size is {image.width}x{image.height}")
-    if image.mode in PLAIN:
-        return image.convert(PLAIN[image.mode]), ""
-    if image.mode in ALPHA or "transparency" in image.info:
+        raise DataError(f"{what} has no pixels: its size is {image.width}x{image.height}")
+    if image.mode in PLAIN_MODES:
+        return image.convert(PLAIN_MODES[image.mode]), ""
+    if image.mode in ALPHA_MODES or "transparency" in image.info:
         gray = image.mode in ("LA", "La")
         on_white = Image.new("RGBA", image.size, "white")
         on_white.alpha_composite(image.convert("RGBA"))
         return on_white.convert("L" if gray else "RGB"), "transparent images laid on white"
-    if image.mode in CONVERTED:
-        return image.convert("RGB"), f"{CONVERTED[image.mode]} images converted to RGB"
-    raise DataError(f"{path} has the mode {image.mode}: 8-bit gray, RGB, CMYK, palette or alpha images are read")
+    if image.mode in CONVERTED_MODES:
+        return image.convert("RGB"), f"{CONVERTED_MODES[image.mode]} images converted to RGB"
+    raise DataError(f"{what} has the mode {image.mode}: 8-bit gray, RGB, CMYK, palette or alpha images are read")
 
 
 def size_of(path: Path) -> tuple[int, int] | None:
-    """Width and height from an image's header; None if there is none to read (`open_image` will say why)."""
+    """The size of an image, from its header.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Width and height; None if there is no header to read (`open_image` will say why).
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -68,14 +91,31 @@ def size_of(path: Path) -> tuple[int, int] | None:
 
 
 def square(image: Image.Image, resolution: int) -> Image.Image:
-    """The centre of an image as `resolution` x `resolution` pixels (bicubic, with antialiasing)."""
+    """The centre of an image as a square (bicubic, with antialiasing).
+
+    Args:
+        image: an image of any size.
+        resolution: pixels of the square.
+
+    Returns:
+        The square.
+    """
     if image.size == (resolution, resolution):
         return image
     return ImageOps.fit(image, (resolution, resolution), Image.Resampling.BICUBIC)
 
 
 def as_array(images: Sequence[Image.Image], resolution: int, gray: bool) -> Images:
-    """Images of one size as an array of one or three channels."""
+    """Images of one size as an array.
+
+    Args:
+        images: images of that size.
+        resolution: pixels.
+        gray: one channel, else three.
+
+    Returns:
+        N x H x W x C.
+    """
     out = np.empty((len(images), resolution, resolution, 1 if gray else 3), dtype=np.uint8)
     for i, image in enumerate(images):
         out[i] = np.asarray(image.convert("L" if gray else "RGB")).reshape(out[i].shape)
@@ -83,7 +123,15 @@ def as_array(images: Sequence[Image.Image], resolution: int, gray: bool) -> Imag
 
 
 def fit(images: Images, resolution: int) -> Images:
-    """`square` over an array."""
+    """`square` over an array.
+
+    Args:
+        images: N x H x W x C.
+        resolution: pixels.
+
+    Returns:
+        N x `resolution` x `resolution` x C.
+    """
     if images.shape[1:3] == (resolution, resolution):
         return images
     gray = images.shape[3] == 1
@@ -92,7 +140,15 @@ def fit(images: Images, resolution: int) -> Images:
 
 
 def recolour(images: Images, gray: bool | None) -> Images:
-    """Gray from colour by ITU-R 601 luma, colour from gray by repetition; None leaves them as they are."""
+    """Gray from colour by ITU-R 601 luma, colour from gray by repetition.
+
+    Args:
+        images: N x H x W x C.
+        gray: True for one channel, False for three; None leaves them as they are.
+
+    Returns:
+        The images with that many channels.
+    """
     if gray and images.shape[3] == 3:
         out = np.empty((*images.shape[:3], 1), dtype=np.uint8)
         weights = np.array([19595, 38470, 7471], dtype=np.uint32)  # of 2^16, as Pillow rounds

@@ -52,14 +52,28 @@ def places() -> list[Path]:
 
 
 def find(known: Known) -> Path | None:
-    """Where a copy lies, if there is one."""
+    """Where a copy of a data set lies, if there is one.
+
+    Args:
+        known: the data set.
+
+    Returns:
+        Its folder or None.
+    """
     return next((p / f for p in places() for f in known.folders if (p / f).is_dir()), None)
 
 
 def locate(known: Known) -> Path:
-    """Where a copy lies."""
-    found = find(known)
-    if found is None:
+    """Where a copy of a data set lies; an error that says how to get it if there is none.
+
+    Args:
+        known: the data set.
+
+    Returns:
+        Its folder.
+    """
+    place = find(known)
+    if place is None:
         looked = ", ".join(str(p / known.folders[0]) for p in places())
         raise DataError(f"the data set {known.name} is not in {looked}: {known.hint}")
-    return found
+    return place

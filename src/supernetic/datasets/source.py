@@ -35,7 +35,14 @@ class Source:
 
 
 def from_arrays(images: Images) -> Pixels:
-    """Pixels of images that are in memory already."""
+    """Pixels of images that are in memory already.
+
+    Args:
+        images: N x H x W x C.
+
+    Returns:
+        A function of rows.
+    """
 
     def pixels(rows: Indices, resolution: int | None, gray: bool | None) -> tuple[Images, list[str]]:
         chosen = images if np.array_equal(rows, np.arange(len(images))) else images[rows]

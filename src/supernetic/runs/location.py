@@ -16,18 +16,23 @@ from .directory import SETTINGS, Run, open_run, read_settings, same_settings
 
 @contextmanager
 def open_or_resume(
-    out: str | Path | None, name: str, settings: Mapping[str, Any], *, uncompared: Sequence[str] = ()
+    out: str | Path | None,
+    name: str,
+    settings: Mapping[str, Any],
+    *,
+    uncompared: Sequence[str] = (),
+    advice: str = "`supernetic resume {path}` goes on",
 ) -> Iterator[Run]:
     """The run in the named directory; by default today's, with a number if there is a run of other settings.
 
-    An interruption is told how to go on.
+    An interruption is told how to go on: `advice`, in which `{path}` stands for the run.
     """
     path = Path(out) if out is not None else _free(name, lambda p: same_settings(p, settings))
     with open_run(path, settings, uncompared=uncompared) as run:
         try:
             yield run
         except KeyboardInterrupt as interruption:
-            interruption.add_note(f"`supernetic resume {path}` goes on")
+            interruption.add_note(advice.format(path=str(path)))
             raise
 
 

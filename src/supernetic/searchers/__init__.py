@@ -1,4 +1,4 @@
-"""Searchers: generators that yield architectures and receive trials. `drive` evaluates, records and resumes."""
+"""Searchers: generators that yield architectures and receive trials. `run_search` evaluates, records and resumes."""
 
 from .problem import Searcher, SearchProblem, Trial
 from .runner import run_search

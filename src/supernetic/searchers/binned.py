@@ -60,7 +60,15 @@ class BinnedEvolution:
 
 
 def smallest(task: SearchProblem, rng: np.random.Generator) -> Arch:
-    """The network of least MACs within reach: the least of many draws, then downhill gene by gene."""
+    """The network of least MACs within reach: the least of many draws, then downhill gene by gene.
+
+    Args:
+        task: the space and its constraints.
+        rng: of the draws.
+
+    Returns:
+        An architecture that keeps the cheap constraints.
+    """
     draws = task.sample(rng, 1000)
     arch: Arch = tuple(draws[np.argmin(costs_of(task.space, draws))].tolist())
     while True:

@@ -20,7 +20,7 @@ from ..space import Arch, Archs
 from .problem import Asking, SearchProblem, Trial, fill
 from .variation import crossover, mutate, mutate_one
 
-STALE = 50  # known children in a row after which a random network is let in
+STALE_CHILDREN = 50  # known children in a row after which a random network is let in
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RegularisedEvolution:
 
         stale = 0
         while True:
-            batch = fill(task, 1, set(), child) if alive and stale < STALE else []
+            batch = fill(task, 1, set(), child) if alive and stale < STALE_CHILDREN else []
             stale = stale + 1 if batch and task.space.canonical(batch[0]) in seen else 0
             batch = batch or fill(task, 1, seen, draw)
             if not batch:
@@ -93,7 +93,21 @@ def offspring(
     crossovers: float,
     rate: float,
 ) -> list[Arch]:
-    """New mutants and crossovers of random parents, each a share of the population."""
+    """New mutants and crossovers of random parents, each a share of the population.
+
+    Args:
+        task: the space and its constraints.
+        rng: of all draws.
+        seen: networks that exist already; the children are added.
+        parents: trials that have children.
+        population: size of a generation.
+        mutants: how many mutants, as a share of the population.
+        crossovers: the same for crossovers.
+        rate: chance of each gene of a mutant to change.
+
+    Returns:
+        The children, mutants first; fewer where nothing new is found.
+    """
     if not parents:
         return []
     archs = np.array([t.arch for t in parents], dtype=np.int8)

@@ -36,7 +36,15 @@ class GridSearch:
 
 
 def enumerate_archs(space: Space, most: int) -> Iterator[Arch]:
-    """All encodings within the ranges of their choices, the last gene fastest."""
+    """All encodings within the ranges of their choices, the last gene fastest.
+
+    Args:
+        space: the space.
+        most: the largest space that is listed.
+
+    Returns:
+        Architectures, one by one.
+    """
     if space.size > most:
         raise InputError(f"grid search lists at most {most:,} architectures, {space.name} has {space.size:.3g}")
     return _extend(space, ())

@@ -1,6 +1,6 @@
 """MCEA: a base model and its scaling strategies, searched in turns.
 
-Paper: "ScaleNet" (paper 003), appendix A, as in its released code: first strategies that suit 20 random base models;
+Paper: "ScaleNet", appendix A, as in its released code: first strategies that suit 20 random base models;
 then, `rounds` times, an evolutionary search for the base model under these strategies (population 50, 40 generations:
 binary tournaments, two-point crossover, survival of the best) and a grid over each stage's strategies for that base.
 A family's score is the mean of its scaled members' (the base's own does not count), weighted by powers of `ratio`.
@@ -28,7 +28,7 @@ from ..spaces.scaled import Scaled
 from .problem import Asking, SearchProblem, Trial
 from .variation import limits, mutate, settle
 
-STILL = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
+STILL_ROUNDS = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
 
 Answers = Generator[list[Arch], list[Trial], list[float]]
 Log = Callable[[State], None]
@@ -59,7 +59,16 @@ class MCEA:
         yield from self.chain(task, rng, lambda state: None)
 
     def chain(self, task: SearchProblem, rng: np.random.Generator, log: Log) -> Asking:
-        """The same, with each state told."""
+        """The same search, with a call at each state.
+
+        Args:
+            task: a scaled space and one objective.
+            rng: of all draws.
+            log: called with each state of the chain.
+
+        Returns:
+            The generator of a searcher.
+        """
         turn = _Turn(task, self, rng)
         strategies, scores = yield from turn.grids(turn.family.draw(rng, self.bases))
         state = State(0, None, strategies, scores, turn.mean(scores), turn.asked)
@@ -71,7 +80,7 @@ class MCEA:
             before, state = state, State(number, base, strategies, scores, turn.mean(scores), turn.asked)
             log(state)
             still = still + 1 if state.same_as(before) else 0
-            if still == STILL:
+            if still == STILL_ROUNDS:
                 return
 
 
@@ -120,38 +129,48 @@ class _Turn:
         alive = self.family.draw(self.rng, self.settings.population, strategies)
         if state.base is not None and state.base not in alive:
             alive[-1] = state.base
-        known: dict[Arch, float] = {}
-        yield from self.rate(alive, strategies, known)
+        ratings: dict[Arch, float] = {}
+        yield from self.rate(alive, strategies, ratings)
         for _ in range(self.settings.generations - 1):
-            children = self.breed(alive, strategies, known)
-            yield from self.rate(children, strategies, known)
-            alive = sorted([*alive, *children], key=lambda base: -known[base])[: self.settings.population]
-        return max(known, key=lambda base: known[base])
+            children = self.breed(alive, strategies, ratings)
+            yield from self.rate(children, strategies, ratings)
+            alive = sorted([*alive, *children], key=lambda base: -ratings[base])[: self.settings.population]
+        return max(ratings, key=lambda base: ratings[base])
 
     def rate(
-        self, bases: list[Arch], strategies: list[Arch], known: dict[Arch, float]
+        self, bases: list[Arch], strategies: list[Arch], ratings: dict[Arch, float]
     ) -> Generator[list[Arch], list[Trial], None]:
         """Family scores of base models, to be maximised."""
         if not bases:
             return
         values = yield from self.values([s + base for base in bases for s in strategies])
         rows = np.array(values).reshape(len(bases), len(strategies))
-        known.update(zip(bases, map(self.mean, rows.tolist()), strict=True))
+        ratings.update(zip(bases, map(self.mean, rows.tolist()), strict=True))
 
-    def breed(self, alive: list[Arch], strategies: list[Arch], known: dict[Arch, float]) -> list[Arch]:
+    def breed(self, alive: list[Arch], strategies: list[Arch], ratings: dict[Arch, float]) -> list[Arch]:
         """Children of winners of binary tournaments, mutated and repaired; none twice."""
         space, n = self.family.space.base, self.settings.population
         pairs = self.rng.integers(len(alive), size=(2 * n, 2))
-        winners = [alive[min(pair, key=lambda i: (-known[alive[i]], i))] for pair in pairs.tolist()]
+        winners = [alive[min(pair, key=lambda i: (-ratings[alive[i]], i))] for pair in pairs.tolist()]
         parents = np.array(winners, dtype=np.int8)
         children = mutate(space, self.rng, two_points(space, self.rng, parents[:n], parents[n:]), 1 / parents.shape[1])
         repaired = self.family.repair(self.rng, children, strategies)
         fresh = dict.fromkeys(space.canonical(tuple(c)) for c in repaired.tolist())
-        return [c for c in fresh if c not in known]
+        return [c for c in fresh if c not in ratings]
 
 
 def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:
-    """The genes between two random points come from the father."""
+    """Crossover in which the genes between two random points come from the father.
+
+    Args:
+        space: the space.
+        rng: of the points.
+        mothers: one architecture per row.
+        fathers: as many.
+
+    Returns:
+        One child per row.
+    """
     n, genes = mothers.shape
     ends = np.sort(rng.integers(genes + 1, size=(n, 2)), axis=1)
     place = np.arange(genes)
@@ -162,15 +181,25 @@ def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: 
 
 
 def chain_of(searcher: MCEA, task: SearchProblem, trials: Sequence[Trial], seed: int = 0) -> list[State]:
-    """The states that a search went through, from its record; as many as the record is complete for."""
+    """The states that a search went through, read from its trials.
+
+    Args:
+        searcher: the searcher with its settings.
+        task: what it searched.
+        trials: the record.
+        seed: of the search.
+
+    Returns:
+        As many states as the record is complete for.
+    """
     canonical = task.space.canonical
-    known = {canonical(t.arch): t for t in trials}
+    by_network = {canonical(t.arch): t for t in trials}
     states: list[State] = []
     asking = searcher.chain(task, np.random.default_rng(seed), states.append)
     try:
         batch = next(asking)
-        while all(canonical(a) in known for a in batch):
-            batch = asking.send([known[canonical(a)]._replace(arch=a) for a in batch])
+        while all(canonical(a) in by_network for a in batch):
+            batch = asking.send([by_network[canonical(a)]._replace(arch=a) for a in batch])
     except StopIteration:
         pass
     return states

@@ -41,7 +41,7 @@ class NSGA2:
     needs_budget: ClassVar[bool] = False
 
     def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
-        """Algorithm 1."""
+        """Algorithm 1 of SCARLET-NAS."""
         seen: set[Arch] = set()
         credit = Credit.of(task)
         draw = partial(task.sample, rng)
@@ -119,7 +119,15 @@ class NSGA2:
 
 
 def frequency(task: SearchProblem, archs: Archs) -> Floats:
-    """How often each option (columns) of each gene (rows) occurs."""
+    """How often each option of each gene occurs.
+
+    Args:
+        task: the space.
+        archs: one architecture per row.
+
+    Returns:
+        Shares, genes x options.
+    """
     options = np.arange(int(task.space.radices.max()))
     return np.asarray((archs[:, :, None] == options).mean(axis=0))
 
@@ -134,12 +142,24 @@ class Credit:
 
     @classmethod
     def of(cls, task: SearchProblem) -> Credit:
-        """Nothing evaluated yet."""
+        """Credit before anything is evaluated.
+
+        Args:
+            task: the space and the objectives.
+
+        Returns:
+            Zeros.
+        """
         shape = len(task.space.choices), int(task.space.radices.max())
         return cls(np.zeros(shape), np.zeros((len(task.objectives), *shape)), [])
 
     def add(self, task: SearchProblem, trials: Sequence[Trial]) -> None:
-        """Count every network that has numbers, feasible or not."""
+        """Count every network that has numbers, feasible or not.
+
+        Args:
+            task: the objectives.
+            trials: evaluated networks.
+        """
         points = task.points(trials)
         finite = np.isfinite(points).all(axis=1)
         points, archs = points[finite], np.array([t.arch for t in trials])[finite]

@@ -43,7 +43,14 @@ class Trial(NamedTuple):
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Trial:
-        """The trial that `to_json` wrote."""
+        """The trial that `to_json` wrote.
+
+        Args:
+            record: a line of `trials.jsonl`.
+
+        Returns:
+            The trial; what is null there is NaN here.
+        """
         metrics = {k: float("nan") if v is None else float(v) for k, v in record["metrics"].items()}
         return cls(tuple(record["arch"]), metrics, record["status"], record.get("reason", ""))
 
@@ -59,14 +66,22 @@ class Searcher(Protocol):
         """Whether it goes on until it is stopped."""
 
     def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
-        """Yield architectures to evaluate, receive a trial for each, in the same order."""
+        """Yield architectures to evaluate, receive a trial for each, in the same order.
+
+        Args:
+            task: the space, the objectives and the constraints.
+            rng: of all draws.
+
+        Returns:
+            A generator of lists of architectures.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class SearchProblem:
     """Objectives and constraints over a space.
 
-    Constraints on `cost/...` and on the `price` are cheap: checked before any evaluation.
+    Constraints on `cost/...` and on the `layer_cost` are cheap: checked before any evaluation.
     Searchers for a single objective go by Pareto order when there are several (`pareto.best_first`).
     """
 
@@ -102,7 +117,14 @@ class SearchProblem:
         return set(map(tuple, self._members.tolist())) if self._members is not None else set()
 
     def feasible(self, archs: Archs) -> Bools:
-        """Which rows are valid and satisfy the cheap constraints."""
+        """Which rows are valid and satisfy the cheap constraints.
+
+        Args:
+            archs: one architecture per row.
+
+        Returns:
+            True or False per row.
+        """
         if self._members is not None:
             return np.array([tuple(a) in self._member_set for a in archs.tolist()], dtype=bool)
         good = np.ones(len(archs), dtype=bool)
@@ -121,13 +143,28 @@ class SearchProblem:
         return good
 
     def sample(self, rng: np.random.Generator, n: int) -> Archs:
-        """`n` architectures, uniform over those that satisfy the cheap constraints."""
+        """Architectures drawn uniformly from those that satisfy the cheap constraints.
+
+        Args:
+            rng: of the draws.
+            n: how many.
+
+        Returns:
+            One architecture per row.
+        """
         if self._members is not None:
             return self._members[rng.integers(len(self._members), size=n)]
         return self._sampler.sample(rng, n)[0]
 
     def verdict(self, metrics: Metrics) -> tuple[str, str]:
-        """(status, reason) of a record, by the constraints in the order given, cheap ones first."""
+        """The status of a record, by the constraints in the order given, cheap ones first.
+
+        Args:
+            metrics: the record of one architecture.
+
+        Returns:
+            (status, reason); the reason of `ok` is empty.
+        """
         for name in (*(o.name for o in self.objectives), *(c.name for c in self.constraints)):
             if not isfinite(metrics.get(name, float("nan"))):
                 return "failed", f"{name} is not a finite number"
@@ -137,15 +174,37 @@ class SearchProblem:
         return "ok", ""
 
     def points(self, trials: Iterable[Trial]) -> pareto.Points:
-        """Objectives of the trials, all to be minimised."""
+        """Objectives of the trials, all to be minimised.
+
+        Args:
+            trials: any trials.
+
+        Returns:
+            One row per trial, one column per objective.
+        """
         return pareto.points([t.metrics for t in trials], self.objectives)
 
     def best_first(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Trials from best to worst: one objective by value, several by Pareto order."""
+        """Trials from best to worst: one objective by value, several by Pareto order.
+
+        Args:
+            trials: any trials.
+
+        Returns:
+            The same trials in order.
+        """
         return [trials[i] for i in pareto.best_first(self.points(trials))]
 
     def better(self, a: Trial, b: Trial) -> bool:
-        """Whether `a` satisfies all constraints and beats `b`: with several objectives, dominates it."""
+        """Whether one trial beats another; with several objectives, dominates it.
+
+        Args:
+            a: a trial that has to satisfy all constraints.
+            b: the trial to beat.
+
+        Returns:
+            True if `a` is better.
+        """
         if not (a.ok and b.ok):
             return a.ok and not b.ok
         left, right = self.points([a, b])
@@ -155,15 +214,26 @@ class SearchProblem:
 def fill(
     task: SearchProblem, n: int, seen: set[Arch], propose: Callable[[int], Archs], patience: int = 100
 ) -> list[Arch]:
-    """Up to `n` feasible architectures whose networks are not in `seen` (which grows), from `patience` proposals."""
-    found: list[Arch] = []
+    """New feasible architectures from repeated proposals.
+
+    Args:
+        task: the space and its constraints.
+        n: how many are needed.
+        seen: networks that do not count as new; the result is added.
+        propose: makes so many architectures.
+        patience: calls of `propose` before giving up.
+
+    Returns:
+        At most `n` architectures, no network twice.
+    """
+    fresh: list[Arch] = []
     for attempt in range(patience):
-        if len(found) == n:
+        if len(fresh) == n:
             break
-        candidates = propose((n - len(found)) * (4 if attempt else 1))  # what is left over is hard to come by
+        candidates = propose((n - len(fresh)) * (4 if attempt else 1))  # what is left over is hard to come by
         for arch in map(tuple, candidates[task.feasible(candidates)].tolist()):
             network = task.space.canonical(arch)
-            if network not in seen and len(found) < n:
+            if network not in seen and len(fresh) < n:
                 seen.add(network)
-                found.append(arch)
-    return found
+                fresh.append(arch)
+    return fresh

@@ -1,4 +1,4 @@
-"""Drive a searcher: evaluate what it asks for, record it, and resume by replay.
+"""Run a searcher: evaluate what it asks for, record it, and resume by replay.
 
 What is recorded is always a prefix of what the searcher asks, in that order, so a resumed run only has to feed the
 record back: the generator arrives at the same state and continues. Asking twice for a network costs nothing.
@@ -7,6 +7,7 @@ record back: the generator arrives at the same state and continues. Asking twice
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from math import isfinite, nan
 from time import perf_counter
 
@@ -14,14 +15,16 @@ import numpy as np
 
 from ..errors import InputError, RunError, SupernetError, UnknownNameError
 from ..evaluators import CostEvaluator, Evaluator
+from ..evaluators.cost import COSTS
 from ..objective import Metrics
 from ..runs.directory import TIMINGS, TRIALS, Run
 from ..space import Arch
 from .problem import Searcher, SearchProblem, Trial
 
-IDLE = 1000  # batches in a row without a new architecture after which a searcher counts as finished
+IDLE_BATCHES = 1000  # in a row without a new architecture, after which a searcher counts as finished
 FAILURES = (ArithmeticError, RuntimeError, ValueError)  # what one architecture may die of without ending the search
 Report = Callable[[Sequence[Trial]], None]
+OnFailure = Callable[[Arch, Exception], None]
 
 
 def run_search(
@@ -34,24 +37,41 @@ def run_search(
     budget: int | None = None,
     chunk: int | None = None,
     progress: Report | None = None,
+    progress_by_chunk: Report | None = None,
+    on_failure: OnFailure | None = None,
 ) -> list[Trial]:
-    """All trials in the order asked, at most `budget` of them.
+    """Evaluate what a searcher asks for, from the record as far as it goes.
 
-    `chunk` architectures are evaluated at a time and recorded together; without it a batch at a time. `progress` is
-    called with all trials so far, after every batch.
+    An architecture whose evaluation raises one of `FAILURES` is recorded as failed; a batch of which all fail ends the
+    search. With `on_failure`, any exception but an `InputError` is recorded, and `on_failure` decides when to end.
+
+    Args:
+        searcher: what to evaluate next.
+        task: the space, the objectives and the constraints.
+        evaluate: the metrics of architectures.
+        run: where trials are recorded; None: nowhere.
+        seed: of the searcher's draws.
+        budget: the most evaluations; None: until the searcher ends.
+        chunk: architectures that are evaluated and recorded together; None: a batch at a time.
+        progress: called with all trials so far, after every batch.
+        progress_by_chunk: the same after every chunk that was evaluated, not read from the record.
+        on_failure: told of every evaluation that failed; what it raises ends the search.
+
+    Returns:
+        All trials in the order asked.
     """
     if budget is None and searcher.needs_budget:
         raise InputError(f"{type(searcher).__name__} never ends by itself: say how many evaluations")
     for name in (*(o.name for o in task.objectives), *(c.name for c in task.constraints)):
         if name not in evaluate.metrics:
             raise UnknownNameError("metric", name, evaluate.metrics)
-    answer = _Answers(task, evaluate, run, chunk)
+    answer = _Answers(task, evaluate, run, chunk, progress_by_chunk, on_failure)
     asking = searcher.search(task, np.random.default_rng(seed))
     canonical = task.space.canonical
     idle = 0
     try:
         batch = next(asking)
-        while idle < IDLE and (budget is None or len(answer.trials) < budget):
+        while idle < IDLE_BATCHES and (budget is None or len(answer.trials) < budget):
             fresh = answer.unknown(batch)
             left = len(fresh) if budget is None else budget - len(answer.trials)
             answer(fresh[:left])
@@ -60,7 +80,7 @@ def run_search(
                 progress(answer.trials)
             if left < len(fresh):
                 break  # the budget ends within this batch
-            batch = asking.send([answer.known[canonical(a)]._replace(arch=a) for a in batch])
+            batch = asking.send([answer.by_network[canonical(a)]._replace(arch=a) for a in batch])
     except StopIteration:
         pass
     answer.finish()
@@ -70,10 +90,20 @@ def run_search(
 class _Answers:
     """Trials by network: from the record as long as it lasts, then from the evaluator."""
 
-    def __init__(self, task: SearchProblem, evaluate: Evaluator, run: Run | None, chunk: int | None) -> None:
+    def __init__(
+        self,
+        task: SearchProblem,
+        evaluate: Evaluator,
+        run: Run | None,
+        chunk: int | None,
+        progress: Report | None,
+        on_failure: OnFailure | None,
+    ) -> None:
         self.task, self.evaluate, self.run, self.chunk = task, evaluate, run, chunk
+        self.progress, self.on_failure = progress, on_failure
+        self.failures = FAILURES if on_failure is None else (Exception,)
         self.trials: list[Trial] = []
-        self.known: dict[Arch, Trial] = {}
+        self.by_network: dict[Arch, Trial] = {}
         self.record = [Trial.from_json(r) for r in run.read(TRIALS)] if run else []
         self.checked = False
 
@@ -92,6 +122,8 @@ class _Answers:
                 self.run.append(TRIALS, (t.to_json() for t in trials))
                 self.run.append(TIMINGS, [{"evaluations": len(trials), "seconds": round(perf_counter() - began, 6)}])
             self._keep(trials)
+            if self.progress is not None:
+                self.progress(self.trials)
 
     def unknown(self, archs: list[Arch]) -> list[Arch]:
         """Those whose network has no trial yet, each network once."""
@@ -99,7 +131,7 @@ class _Answers:
         networks: dict[Arch, Arch] = {}
         for arch in archs:
             networks.setdefault(space.canonical(space.check(arch)), arch)
-        return [arch for network, arch in networks.items() if network not in self.known]
+        return [arch for network, arch in networks.items() if network not in self.by_network]
 
     def finish(self) -> None:
         """A longer record than the search now is belongs to something else."""
@@ -112,7 +144,7 @@ class _Answers:
 
     def _keep(self, trials: list[Trial]) -> None:
         self.trials += trials
-        self.known.update((self.task.space.canonical(t.arch), t) for t in trials)
+        self.by_network.update((self.task.space.canonical(t.arch), t) for t in trials)
 
     def _evaluated(self, archs: list[Arch]) -> Iterator[Trial]:
         """Trials for architectures; those that break a cheap constraint are not evaluated."""
@@ -136,17 +168,33 @@ class _Answers:
             return []
         try:
             return [(m, "") for m in self._ask(archs)]
-        except FAILURES as e:
+        except InputError:
+            raise
+        except self.failures as e:
             first = e
-        answers: list[tuple[Metrics, str]] = []
-        for arch in archs:
-            try:
-                answers.append((self._ask([arch])[0], ""))
-            except FAILURES as e:
-                answers.append((dict.fromkeys(self.evaluate.metrics, nan), f"{type(e).__name__}: {e}"))
-        if all(reason for _, reason in answers) and (len(archs) > 1 or not self.checked):
+        answers = [self._failed(archs[0], first)] if len(archs) == 1 else [self._alone(arch) for arch in archs]
+        every = all(reason for _, reason in answers)
+        if self.on_failure is None and every and (len(archs) > 1 or not self.checked):
             raise first
         return answers
+
+    def _alone(self, arch: Arch) -> tuple[Metrics, str]:
+        try:
+            return self._ask([arch])[0], ""
+        except InputError:
+            raise
+        except self.failures as e:
+            return self._failed(arch, e)
+
+    def _failed(self, arch: Arch, error: Exception) -> tuple[Metrics, str]:
+        """Costs, which are known all the same, and the reason in one line."""
+        if self.on_failure is not None:
+            self.on_failure(arch, error)
+        names = self.evaluate.metrics
+        metrics = dict.fromkeys(names, nan)
+        with suppress(*self.failures):
+            metrics |= CostEvaluator(self.task.space, tuple(n for n in names if n in COSTS))([arch])[0]
+        return metrics, " ".join(f"{type(error).__name__}: {error}".split())
 
     def _ask(self, archs: list[Arch]) -> list[Metrics]:
         answers = self.evaluate(archs)

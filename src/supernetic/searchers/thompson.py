@@ -25,9 +25,9 @@ from .problem import Asking, SearchProblem, Trial, fill
 from .variation import mutate
 
 Floats = npt.NDArray[np.float64]
-PARENTS = 10  # best trials that have mutants among the candidates
-RATE = 0.2  # chance of each gene of a mutant to change
-MEAN = 0.05  # weight of the mean loss beside the worst one
+PARENT_TRIALS = 10  # best trials that have mutants among the candidates
+MUTATION_RATE = 0.2  # chance of each gene of a mutant to change
+MEAN_LOSS_WEIGHT = 0.05  # weight of the mean loss beside the worst one
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,14 @@ class Thompson:
                 raise InputError(f"thompson: {name} must be at least {least}, got {getattr(self, name)}")
 
     def describe(self, space: Space) -> Features:
-        """What the model sees of architectures."""
+        """What the model sees of architectures.
+
+        Args:
+            space: the space.
+
+        Returns:
+            Features of its architectures.
+        """
         return features_of(space)
 
     def search(self, task: SearchProblem, rng: np.random.Generator) -> Asking:
@@ -71,26 +78,27 @@ class Thompson:
             batch += fill(task, self.batch - len(batch), seen, draw)
 
     def _mutants(self, task: SearchProblem, rng: np.random.Generator, trials: Sequence[Trial]) -> Archs:
-        best = np.array([t.arch for t in task.best_first([t for t in trials if t.ok])[:PARENTS]], dtype=np.int8)
-        mutants = mutate(task.space, rng, best[rng.integers(len(best), size=self.candidates // 2)], RATE)
+        best = np.array([t.arch for t in task.best_first([t for t in trials if t.ok])[:PARENT_TRIALS]], dtype=np.int8)
+        mutants = mutate(task.space, rng, best[rng.integers(len(best), size=self.candidates // 2)], MUTATION_RATE)
         return mutants[task.feasible(mutants)]
 
     def _ranked(
         self, task: SearchProblem, rng: np.random.Generator, features: Features, trials: Sequence[Trial], pool: Archs
     ) -> Archs:
         """The best candidates of each draw: first the best of all draws, then the second best, and so on."""
-        x, known = features(pool), features(np.array([t.arch for t in trials], dtype=np.int8))
-        values = np.stack([self._draws(task, rng, o, j, trials, known, x, pool) for j, o in enumerate(task.objectives)])
+        x, evaluated = features(pool), features(np.array([t.arch for t in trials], dtype=np.int8))
+        draws = partial(self._draws, task, rng, trials=trials, evaluated=evaluated, x=x, pool=pool)
+        values = np.stack([draws(objective, j) for j, objective in enumerate(task.objectives)])
         losses = values.max(axis=2, keepdims=True) - values  # objectives x draws x candidates
         weights = rng.dirichlet(np.ones(len(values)), size=self.batch).T[:, :, None]
-        total = (weights * losses).max(axis=0) + MEAN * (weights * losses).sum(axis=0)
+        total = (weights * losses).max(axis=0) + MEAN_LOSS_WEIGHT * (weights * losses).sum(axis=0)
         depth = min(self.batch, len(pool))
         order = np.argsort(total, axis=1, kind="stable")[:, :depth]
         return pool[order.T.ravel()]
 
     def _draws(
         self, task: SearchProblem, rng: np.random.Generator, objective: Objective, j: int,
-        trials: Sequence[Trial], known: Described, x: Described, pool: Archs,
+        trials: Sequence[Trial], evaluated: Described, x: Described, pool: Archs,
     ) -> Floats:  # fmt: skip
         """What an objective may be worth at each candidate: one row per draw, more is better."""
         if objective.name.startswith("cost/"):
@@ -101,12 +109,19 @@ class Thompson:
         labels = np.zeros(len(trials))
         labels[good] = -task.points([t for t in trials if t.ok])[:, j]
         labels[~good] = labels[good].min() - 1
-        return GaussianProcess().fit(known, labels).sample(x, rng, self.batch)
+        return GaussianProcess().fit(evaluated, labels).sample(x, rng, self.batch)
 
 
 @lru_cache(maxsize=4)
 def features_of(space: Space) -> Features:
-    """The features of a space; what they have described is remembered as long as the process lives."""
+    """The features of a space; descriptions are kept as long as the process lives.
+
+    Args:
+        space: the space.
+
+    Returns:
+        Features of its architectures.
+    """
     return Features(space)
 
 
@@ -116,7 +131,7 @@ def _first(archs: Archs, n: int) -> Archs:
 
 def _unseen(space: Space, archs: Archs, seen: set[Arch]) -> Archs:
     """One encoding of each network that is new."""
-    found: dict[Arch, int] = {}
+    first_rows: dict[Arch, int] = {}
     for i, arch in enumerate(archs.tolist()):
-        found.setdefault(space.canonical(tuple(arch)), i)
-    return archs[[i for network, i in found.items() if network not in seen]]
+        first_rows.setdefault(space.canonical(tuple(arch)), i)
+    return archs[[i for network, i in first_rows.items() if network not in seen]]

@@ -1,7 +1,7 @@
 """Mutation and crossover of many architectures at once, for every space.
 
 Genes that another choice switches off stay 0; a gene that a new depth switches on is drawn afresh. Rules beyond the
-ranges of the choices (`Space._flaw`) are left to rejection in `task.fill`.
+ranges of the choices (`Space._invalid_reason`) are left to rejection in `problem.fill`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ Bools = npt.NDArray[np.bool_]
 
 
 def limits(space: Space, archs: Archs) -> Ints:
-    """How many options each gene of each row may take, given the row's other genes."""
+    """How many options each gene of each row may take, given the row's other genes.
+
+    Args:
+        space: the space.
+        archs: one architecture per row.
+
+    Returns:
+        Numbers of options, of the shape of `archs`.
+    """
     allowed = np.tile(space.radices, (len(archs), 1))
     for i, c in enumerate(space.choices):
         if c.parent >= 0:
@@ -25,7 +33,17 @@ def limits(space: Space, archs: Archs) -> Ints:
 
 
 def settle(space: Space, rng: np.random.Generator, archs: Archs, inactive: Bools) -> Archs:
-    """Bring genes within their limits; those that were `asleep` where they come from and now count are drawn."""
+    """Bring genes within their limits, and draw those that have just become active.
+
+    Args:
+        space: the space.
+        rng: of the draws.
+        archs: one architecture per row.
+        inactive: genes that had no choice in the row that they come from.
+
+    Returns:
+        Valid genes, of the same shape.
+    """
     now = limits(space, archs)
     activated = inactive & (now > 1)
     settled = np.minimum(archs, now - 1)
@@ -35,12 +53,29 @@ def settle(space: Space, rng: np.random.Generator, archs: Archs, inactive: Bools
 
 
 def random_gene(rng: np.random.Generator, allowed: Ints) -> Ints:
-    """For each row one gene, uniform over those that have a choice."""
+    """For each row one gene, uniform over those that have a choice.
+
+    Args:
+        rng: of the draws.
+        allowed: what `limits` gives.
+
+    Returns:
+        One position per row.
+    """
     return np.asarray(np.argmax(rng.random(allowed.shape) * (allowed > 1), axis=1))
 
 
 def mutate_one(space: Space, rng: np.random.Generator, archs: Archs) -> Archs:
-    """Change one gene of each row, uniformly chosen, to another option, uniformly chosen."""
+    """Change one gene of each row, uniformly chosen, to another option, uniformly chosen.
+
+    Args:
+        space: the space.
+        rng: of the draws.
+        archs: one architecture per row.
+
+    Returns:
+        One mutant per row.
+    """
     allowed = limits(space, archs)
     change = np.zeros(archs.shape, dtype=bool)
     change[np.arange(len(archs)), random_gene(rng, allowed)] = True
@@ -48,7 +83,17 @@ def mutate_one(space: Space, rng: np.random.Generator, archs: Archs) -> Archs:
 
 
 def mutate(space: Space, rng: np.random.Generator, archs: Archs, rate: float) -> Archs:
-    """Change each gene to another option with probability `rate`."""
+    """Change each gene to another option with a given probability.
+
+    Args:
+        space: the space.
+        rng: of the draws.
+        archs: one architecture per row.
+        rate: the probability.
+
+    Returns:
+        One mutant per row.
+    """
     return _change(space, rng, archs, limits(space, archs), rng.random(archs.shape) < rate)
 
 
@@ -60,7 +105,17 @@ def _change(space: Space, rng: np.random.Generator, archs: Archs, allowed: Ints,
 
 
 def crossover(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:
-    """Take each gene from either parent with equal probability."""
+    """Take each gene from either parent with equal probability.
+
+    Args:
+        space: the space.
+        rng: of the draws.
+        mothers: one architecture per row.
+        fathers: as many.
+
+    Returns:
+        One child per row.
+    """
     first = rng.random(mothers.shape) < 0.5
     children = np.where(first, mothers, fathers).astype(np.int8)
     inactive = np.where(first, limits(space, mothers), limits(space, fathers)) == 1
@@ -68,7 +123,15 @@ def crossover(space: Space, rng: np.random.Generator, mothers: Archs, fathers: A
 
 
 def neighbours(space: Space, arch: Arch) -> Archs:
-    """All architectures that differ from `arch` in one gene; genes that this switches on take their first option."""
+    """All architectures that differ in one gene; genes that this switches on take their first option.
+
+    Args:
+        space: the space.
+        arch: the architecture in the middle.
+
+    Returns:
+        One neighbour per row.
+    """
     allowed = limits(space, np.array([arch], dtype=np.int8))[0]
     rows = [
         (*arch[:i], option, *arch[i + 1 :])

@@ -1,0 +1,1 @@
+"""`optimise`: search a space for the best values of any function."""
