@@ -42,7 +42,7 @@ def test_a_training_goes_on_from_another_directory(tmp_path: Path, monkeypatch: 
     assert watched
     assert result.loss == whole.loss
     both = [files(tmp_path / name) for name in ("whole", "run")]
-    for name in ("supernet.safetensors", "metrics.jsonl", "asked.json"):
+    for name in ("supernet.safetensors", "metrics.jsonl", "request.json"):
         assert both[0][name] == both[1][name]
 
 
@@ -81,13 +81,13 @@ def test_what_cannot_be_resumed_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=f"'network': trainings, searches, .* part of {tmp_path / 'run'}$"):
         resume(inside)
     search(table="nasbench201", evaluations=5, out=tmp_path / "old")
-    (tmp_path / "old" / "asked.json").unlink()
+    (tmp_path / "old" / "request.json").unlink()
     with pytest.raises(RunError, match="give the command that began the run once more"):
         resume(tmp_path / "old")
 
 
 def test_the_record_is_readable(tmp_path: Path) -> None:
     search(table="nasbench201", where=["macs<=100M"], evaluations=5, out=tmp_path / "run")
-    record = json.loads((tmp_path / "run" / "asked.json").read_text())
+    record = json.loads((tmp_path / "run" / "request.json").read_text())
     assert (record["table"], record["where"], record["evaluations"]) == ("nasbench201", ["macs<=100M"], 5)
     assert not {"out", "progress"} & record.keys()

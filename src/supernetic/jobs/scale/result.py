@@ -10,9 +10,11 @@ from typing import Any
 
 from ...errors import RunError
 from ...objective import show_quantity
-from ...reports.scale_costs import accounting
+from ...ranking.sentences import trust_sentences
 from ...result import Result
 from ...runs.directory import read_records, read_settings
+from ...runs.records import read_networks
+from ...scaling.accounting import accounting
 from ...text import columns, duration
 from ..search.steps import MODELS, NETWORKS, TRUST
 from .steps import CHAIN, SCALE
@@ -48,7 +50,7 @@ class Family(Result):
             "",
             *columns([HEADINGS, *map(_row, self.networks)]),
             "",
-            *self.trust.get("statements", ()),
+            *trust_sentences(self.trust),
             *fits(self.scale),
             *(f"{a['what']}: {duration(a['seconds'])} ({a['how']})" for a in self.accounting),
             "",
@@ -92,7 +94,7 @@ def read_family(run: str | Path) -> Family:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
     models = {p.parent.name: str(p.parent) for p in sorted((path / MODELS).glob("*/model.json"))}
     chain = tuple(read_records(path / CHAIN))
-    spent = accounting(path, networks)
+    spent = accounting(path, read_networks(path))
     name, data = settings["space"]["text"], settings["data"]["name"]
     return Family(str(path), name, data, scale["base"], tuple(networks), scale, chain, trust, spent, models)
 

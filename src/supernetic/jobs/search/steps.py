@@ -282,18 +282,11 @@ def test(job: Job, run: Run, entries: Sequence[Compared]) -> None:
     run.write(NETWORKS, json.dumps(records, indent=1) + "\n")
     tau = _agreement(job, entries)
     contests = list(_contests(entries, right))
-    statements = [tau.sentence(), *(c.sentence() for c in contests)]
-    if contests:
-        statements.append(
-            "Intervals are over test images; every network was trained once, so the spread between trainings is not "
-            "in them."
-        )
     trust = {
         "tau": tau.to_json(),
         "comparisons": [c.to_json() for c in contests],
         "beaten": sum(c.won for c in contests),
         "of": len(contests),
-        "statements": statements,
         "table": _in_the_table(job, entries),
     }
     run.write(TRUST, json.dumps(trust, indent=1) + "\n")
