@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from supernetic.ranking.sentences import tau_sentence, trust_sentences
 from supernetic.ranking.verdict import agreement, compare, paired_interval
 
 
@@ -17,34 +18,34 @@ def test_two_networks_show_nothing() -> None:
     found = agreement("score", "truth", [1, 2, float("nan")], [1, 2, 3])
     assert found.n == 2
     assert found.value is None
-    assert not found.shown
-    assert "not shown" in found.sentence()
+    assert not found.significant
+    assert tau_sentence(found.to_json()).endswith("is unknown: n = 2 is too small.")
 
 
 def test_networks_that_are_alike_show_nothing() -> None:
     found = agreement("score", "truth", [1, 2, 3, 4], [10, 10, 10, 10])
-    assert not found.shown
-    assert "all 4 are alike" in found.sentence()
+    assert not found.significant
+    assert "all 4 are equal in one of them" in tau_sentence(found.to_json())
 
 
-def test_a_handful_is_shown_only_if_chance_would_hardly_do_it() -> None:
+def test_a_handful_is_significant_only_if_chance_would_hardly_do_it() -> None:
     few = agreement("score", "truth", [1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # 5 of 120 orders are as good, 5 as bad
     assert few.value == 0.8
-    assert not few.shown
-    assert agreement("score", "truth", list(range(8)), list(range(8))).shown
+    assert not few.significant
+    assert agreement("score", "truth", list(range(8)), list(range(8))).significant
 
 
-def test_noise_is_not_shown_and_order_is() -> None:
+def test_noise_is_not_significant_and_order_is() -> None:
     rng = np.random.default_rng(0)
     truth = rng.normal(size=40)
     noise = agreement("score", "truth", rng.normal(size=40).tolist(), truth.tolist())
     order = agreement("score", "truth", (truth + 0.3 * rng.normal(size=40)).tolist(), truth.tolist())
     against = agreement("score", "truth", (-truth).tolist(), truth.tolist())
-    assert not noise.shown
-    assert "not shown" in noise.sentence()
-    assert order.shown
-    assert not against.shown
-    assert "must not be trusted" in against.sentence()
+    assert not noise.significant
+    assert "not significant (the 95 % interval includes 0)" in tau_sentence(noise.to_json())
+    assert order.significant
+    assert not against.significant
+    assert "Do not trust this ranking" in tau_sentence(against.to_json())
 
 
 def test_the_interval_holds_its_promise() -> None:
@@ -64,14 +65,15 @@ def _expected(limit: float) -> float:
     return float(((rng.random(2_000_000) + rng.normal(scale=0.1, size=2_000_000)) < limit).mean())
 
 
-@pytest.mark.parametrize(("wins", "losses", "words"), [(40, 5, "beats"), (5, 40, "loses"), (10, 9, "no difference")])
+@pytest.mark.parametrize(("wins", "losses", "words"), [(40, 5, "beats"), (5, 40, "loses"), (10, 9, "not significant")])
 def test_words_follow_the_interval(wins: int, losses: int, words: str) -> None:
     mine, theirs = np.ones(500, dtype=bool), np.ones(500, dtype=bool)
     theirs[:wins] = False
     mine[wins : wins + losses] = False
     found = compare("model-1", "random-1", "random", mine, theirs)
     assert found.difference == pytest.approx(100 * (wins - losses) / 500)
-    assert words in found.sentence()
+    assert words in trust_sentences({"comparisons": [found.to_json()]})[0]
+    assert found.to_json()["significant"] == (words != "not significant")
     assert found.low < found.difference < found.high
 
 

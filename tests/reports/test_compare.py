@@ -9,7 +9,7 @@ import pytest
 
 from supernetic.errors import InputError, RunError
 from supernetic.reports.compare import compare_report, comparison, run_names
-from supernetic.runs.records import read_run
+from supernetic.runs.view import read_run
 
 Make = Callable[..., Path]
 

@@ -10,7 +10,7 @@ import pytest
 
 from supernetic.reports import front
 from supernetic.reports.drawing import Atlas, draw
-from supernetic.runs.records import read_run
+from supernetic.runs.view import read_run
 from supernetic.space import Space
 
 Make = Callable[..., Path]
@@ -53,7 +53,7 @@ def test_marks_can_be_chosen_by_what_they_point_to(make: Make, space: Space) -> 
 
 
 def test_too_many_trials_are_thinned_but_never_the_front(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front, "CLOUD", 50)
+    monkeypatch.setattr(front, "DRAWN_TRIALS", 50)
     run = read_run(make())
     plot = front.front_plot(run, Atlas())
     assert plot is not None
@@ -69,7 +69,8 @@ def test_without_the_space_there_are_no_drawings_but_of_models(make: Make) -> No
     shutil.copy(path / "models/model-1/model.json", path / "models/random-1/model.json")
     plot = front.front_plot(read_run(path), Atlas())
     assert plot is not None
-    assert [p[3] for p in plot.data["points"] if p[5]] == ["random-1"]
+    drawn = [p[3].partition(":")[0] for p in plot.data["points"] if p[5]]
+    assert sorted(drawn) == ["model-1", "model-2", "model-3", "random-1"]
 
 
 def test_without_trials_there_is_no_plot(make: Make) -> None:

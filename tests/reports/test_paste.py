@@ -7,7 +7,7 @@ from pathlib import Path
 
 from supernetic import __version__
 from supernetic.reports.paste import AUTHORS, LICENCE, TITLE, YEAR, bibtex, command, markdown
-from supernetic.runs.records import read_run
+from supernetic.runs.view import read_run
 
 Make = Callable[..., Path]
 ROOT = Path(__file__).parents[2]

@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Path:
         }  # fmt: skip
     (tmp_path / "networks.json").write_text(json.dumps(list(NETWORKS.values())))
     (tmp_path / "scale.json").write_text(json.dumps(SCALE))
-    (tmp_path / "trust.json").write_text(json.dumps({"statements": ["s1 <beats> compound-1: +0.75 points."]}))
+    (tmp_path / "trust.json").write_text(json.dumps({"comparisons": [COMPARISON]}))
     (tmp_path / "chain.jsonl").write_text("".join(json.dumps(s) + "\n" for s in CHAIN))
     settings = {"job": "scale", "data": {"name": "toys"}, "plan": {"rounds": 1}, "retrain_recipe": {"lr": 0.1}}
     (tmp_path / "run.toml").write_text(tomli_w.dumps(settings))
@@ -36,6 +36,7 @@ def run(tmp_path: Path) -> Path:
 
 
 NETWORKS: dict[str, object] = {}
+COMPARISON = {"model": "<s1>", "control": "compound-1", "difference": 0.75, "low": -0.5, "high": 2.0}
 VALUES = [[1.1, 1.1, 1.1], [1.21, 1.21, 1.21]]
 SCALE = {
     "base": "MB1_K3",
@@ -62,7 +63,8 @@ CHAIN = [
 def test_the_page_says_it_all(run: Path) -> None:
     text = write_scale(run).read_text()
     said = (
-        "A family of models for toys", "s1 &lt;beats&gt; compound-1", "82.25", "a^j (used)", "3.2 %", "2/3/0", "30.0 %",
+        "A family of models for toys", "&lt;s1&gt; against compound-1: not significant (the 95 % interval includes 0)",
+        "+0.75 points [\N{MINUS SIGN}0.50, +2.00]", "82.25", "a^j (used)", "3.2 %", "2/3/0", "30.0 %",
         "over 100 %",
         "1.210, 1.210, 1.210", "1.04..1.16", "Over 9 random networks", "123 networks",
         "the same base, compound scaling",

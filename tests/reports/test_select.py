@@ -26,7 +26,7 @@ def record() -> dict[str, Any]:
         "models": names,
         "sizes": [50, 1000],
         "seeds": [4, 2],
-        "sentences": ["Take <a>.", "It is sure."],
+        "table": {"calibrated_cross_entropy": {"<a>": [1.0, 0.5]}, "error": {"<a>": [30.0, 12.0]}},
         "notes": ["seeds are few"],
         "profiles": {
             n: {
@@ -41,10 +41,17 @@ def record() -> dict[str, Any]:
             for m in ("calibrated_cross_entropy", "cross_entropy", "error")
             for t in dict.fromkeys((m, "error"))
         ],
-        "contests": [{"target": "own", "value": 0.2, "low": -0.1, "high": 0.4, "verdict": "not shown"}],
+        "contests": [{"target": "own", "value": 0.2, "low": -0.1, "high": 0.4}],
         "costs": {n: [7840, 7850] for n in names},
         "rates": dict.fromkeys(names, 0.002),
         "decision": {
+            "model": "<a>",
+            "sure": 0.9,
+            "stable_from": 50,
+            "significant_from": None,
+            "stable_by_error": 50,
+            "best_by_error": "<a>",
+            "rivals": [{"model": "b", "difference": 0.1, "low": -0.1, "high": 0.3, "significant": False}],
             "worth": [{"model": n, "times": t, **worth} for n in names for t in (2, 4)],
             "checks": [{"model": "b", "value": 0.5, "low": 0.4, "high": 0.6, "true": 0.7}],
             "lengths": [{"model": "b", "total": 693.147, "low": 600.0, "high": 800.0, "labels": 1000}],
@@ -56,7 +63,10 @@ def record() -> dict[str, Any]:
 def test_the_page_says_all_and_escapes_it(record: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / RECORD).write_text(json.dumps(record))
     text = write_select(tmp_path).read_text()
-    for said in ("Take &lt;a&gt;.", "mine &amp; yours", "seeds are few", "123 images of the valid split", "not shown"):
+    for said in (
+        "Take &lt;a&gt;: calibrated cross-entropy 0.500 nats", "Its lead over b is not significant (the 95 % interval",
+        "mine &amp; yours", "seeds are few", "123 images of the valid split", "<td>not significant</td>",
+    ):  # fmt: skip
         assert said in text
     assert "<a>" not in text
     assert text.count('<svg class="plot"') == 3 + 1 + 1
@@ -77,7 +87,7 @@ def test_one_size_has_neither_agreement_nor_curve(record: dict[str, Any], tmp_pa
     record["decision"].update(worth=[], checks=[])
     (tmp_path / RECORD).write_text(json.dumps(record))
     text = write_select(tmp_path).read_text()
-    assert "What more data would be worth" not in text
+    assert "<h2>What more data would be worth" not in text
     assert "tau" not in text.partition("<script")[0].partition("</style>")[2].replace("status", "")
 
 

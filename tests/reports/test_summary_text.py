@@ -9,18 +9,17 @@ import pytest
 
 from supernetic.reports.summary_text import (
     duration,
+    ensemble_text,
     headline,
-    in_words,
     interval,
     listed,
     missing,
     number,
     show,
     status,
-    verdict,
-    vote_told,
+    typeset,
 )
-from supernetic.runs.records import read_run
+from supernetic.runs.view import read_run
 
 Make = Callable[..., Path]
 
@@ -41,18 +40,14 @@ def test_numbers_have_their_units() -> None:
     assert [listed(x) for x in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
 
 
-def test_an_interval_that_holds_0_decides_nothing() -> None:
-    assert [verdict(0.1, 2), verdict(-2, -0.1), verdict(-0.1, 2), verdict(0, 1)] == ["won", "lost", "open", "open"]
-
-
 @pytest.mark.parametrize(
     ("until", "said", "left"),
     [
-        ("plan", "next is training the supernet", ["train", "search", "compare", "test", "export"]),
+        ("plan", "next: training the supernet", ["train", "search", "compare", "test", "export"]),
         ("train", "training the supernet, step 300 of 2,000", ["train", "search", "compare", "test", "export"]),
         ("search", "training networks, 0 of 8 done", ["compare", "test", "export"]),
         ("compare", "training networks, 7 of 8 done", ["compare", "test", "export"]),
-        ("test", "next is the exported models", ["export"]),
+        ("test", "next: exporting the models", ["export"]),
         ("models", "finished", []),
     ],
 )
@@ -69,9 +64,9 @@ def test_the_headline_has_the_numbers_of_the_files(make: Make) -> None:
     for m in run.chosen:
         assert f"{m.name} reaches {m.test['test/accuracy']:.2f} %" in models
     assert "tau is 0.52 (95 % interval \N{MINUS SIGN}0.05 to 0.86, n = 7)" in trust
-    assert "not shown, n is too small" in trust
+    assert "not significant (the 95 % interval includes 0)" in trust
     won = sum(c["low"] > 0 for c in run.trust["comparisons"])
-    assert f"shown better in {number(won)}" in controls
+    assert f"significantly better in {number(won)}" in controls
 
 
 def retold(path: Path, **changes: Any) -> list[str]:
@@ -83,15 +78,27 @@ def retold(path: Path, **changes: Any) -> list[str]:
 
 def test_the_headline_is_honest_either_way(make: Make) -> None:
     path = make()
-    assert "better scores go with better networks" in retold(path, low=0.1, shown=True)[1]
-    assert "must not be trusted" in retold(path, value=-0.6, low=-0.9, high=-0.2, shown=False)[1]
+    assert "better scores go with better networks" in retold(path, low=0.1, significant=True)[1]
+    assert "do not trust this ranking" in retold(path, value=-0.6, low=-0.9, high=-0.2, significant=False)[1]
+    few = retold(path, value=0.8, low=0.1, high=1.0, n=5, significant=False)
+    assert "not significant (n = 5 is too small: chance alone can give such a tau)" in few[1]
     trust = json.loads((path / "trust.json").read_text())
     lost = [{**c, "difference": -2.0, "low": -3.0, "high": -1.0} for c in trust["comparisons"]]
     (path / "trust.json").write_text(json.dumps({**trust, "comparisons": lost}))
     assert headline(read_run(path))[2] == (
-        "Of five comparisons with controls on test images, the chosen models are shown better in none "
-        "and worse in five."
+        "Of five comparisons with controls on test images, the chosen models are significantly better in none "
+        "and significantly worse in five."
     )
+
+
+def test_the_headline_tells_the_reason_once(make: Make) -> None:
+    path = make()
+    trust = json.loads((path / "trust.json").read_text())
+    trust["comparisons"] = [{**c, "low": -1.0, "high": 1.0} for c in trust["comparisons"]]
+    (path / "trust.json").write_text(json.dumps(trust))
+    assert headline(read_run(path))[2].endswith("significantly better in none; five are not significant.")
+    few = retold(path, value=0.8, low=0.1, high=1.0, n=5)  # its reason is another one
+    assert few[2].endswith("five are not significant (the 95 % interval includes 0).")
 
 
 def test_a_place_in_a_benchmark_is_told(make: Make) -> None:
@@ -100,10 +107,12 @@ def test_a_place_in_a_benchmark_is_told(make: Make) -> None:
     trust["table"] = {"column": "mean_acc", "model": "model-3", "rank": 12, "of": 3969, "value": 92.5, "best": 93.13}
     (path / "trust.json").write_text(json.dumps(trust))
     said = headline(read_run(path))[3]
-    assert said == "In the benchmark's table, by mean_acc, model-3 is number 12 of 3,969 (92.50, the best has 93.13)."
+    assert said == "In the benchmark's table (mean_acc), model-3 is number 12 of 3,969 (92.50, the best has 93.13)."
     trust["table"]["no_larger"] = {"rank": 3, "of": 1200, "best": 92.7}
     (path / "trust.json").write_text(json.dumps(trust))
-    assert headline(read_run(path))[3] == f"{said[:-1]}, and 3 of the 1,200 with no more MACs."
+    assert headline(read_run(path))[3] == (
+        f"{said[:-1]}, and number 3 of the 1,200 with no more MACs (the best has 92.70)."
+    )
 
 
 def test_before_there_are_models_the_best_so_far_is_told(make: Make) -> None:
@@ -114,17 +123,17 @@ def test_before_there_are_models_the_best_so_far_is_told(make: Make) -> None:
     assert headline(run) == [f"400 architectures scored; the best validation cross-entropy so far is {best:.4g}."]
 
 
-def test_recorded_sentences_are_told_in_the_words_of_the_page() -> None:
-    said = in_words("valid/cross_entropy orders model-1: tau -0.20 [-1.00, +1.00].")
+def test_a_minus_is_as_wide_as_a_plus() -> None:
     minus = "\N{MINUS SIGN}"
-    assert said == f"Validation cross-entropy orders model-1: tau {minus}0.20 [{minus}1.00, +1.00]."
-    assert in_words("model-2 beats random-2.") == "model-2 beats random-2."
+    assert typeset("model-1: tau -0.20 [-1.00, +1.00].") == f"model-1: tau {minus}0.20 [{minus}1.00, +1.00]."
+    assert typeset("model-2 beats random-2.") == "model-2 beats random-2."
 
 
-def test_who_votes_is_told(make: Make) -> None:
+def test_what_a_rank_ensemble_consists_of_is_told(make: Make) -> None:
     path = make()
-    assert vote_told(read_run(path).voters) == ""
-    (path / "ballot.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "proxy/synflow": [0.5, 1.0]}))
-    assert vote_told(read_run(path).voters) == (
-        "The vote is the mean place among 2 random networks (0 worst, 1 best) by validation cross-entropy and synflow."
+    assert ensemble_text(read_run(path).proxies) == ""
+    (path / "ensemble.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "proxy/synflow": [0.5, 1.0]}))
+    assert ensemble_text(read_run(path).proxies) == (
+        "The rank ensemble is the mean rank among 2 random networks (0 worst, 1 best) by validation cross-entropy and "
+        "SynFlow."
     )

@@ -25,13 +25,14 @@ def test_what_a_model_beat_and_what_it_did_not(make: Make) -> None:
     lines = why(path, "model-2")
     assert lines[0].startswith("model-2: ")
     assert lines[2:5] == [
-        "shown better than random-2: +1.50 points of test accuracy (95 % interval 0.50 to 2.50)",
-        "not decided against mobilenetv2: +0.20 points of test accuracy (95 % interval \N{MINUS SIGN}0.80 to 1.20)",
-        "shown worse than largest: \N{MINUS SIGN}2.00 points of test accuracy (95 % interval \N{MINUS SIGN}3.00 to "
-        "\N{MINUS SIGN}1.00)",
+        "significantly better than random-2: +1.50 points of test accuracy (95 % interval 0.50 to 2.50)",
+        "no significant difference from mobilenetv2: +0.20 points of test accuracy (95 % interval "
+        "\N{MINUS SIGN}0.80 to 1.20)",
+        "significantly worse than largest: \N{MINUS SIGN}2.00 points of test accuracy (95 % interval "
+        "\N{MINUS SIGN}3.00 to \N{MINUS SIGN}1.00)",
     ]
     assert any(line.startswith("model-1 has ") for line in lines)
-    assert "shown worse than model-1: \N{MINUS SIGN}9.00 points" in why(path, "random-1")[-1]
+    assert "significantly worse than model-1: \N{MINUS SIGN}9.00 points" in why(path, "random-1")[-1]
 
 
 def test_where_it_stands_among_the_trials(make: Make) -> None:

@@ -7,11 +7,18 @@ import pytest
 
 from supernetic.errors import RunError
 from supernetic.objective import Constraint, Objective
-from supernetic.runs.request import FILE, load_request, save_request, from_record, to_record
 from supernetic.runs.directory import open_run
+from supernetic.runs.files import REQUEST
+from supernetic.runs.request import from_record, load_request, save_request, to_record
 from supernetic.searchers.random import RandomSearch
 
-ASKED: dict[str, Any] = {"space": "macro", "where": ("macs<=20M",), "seed": 3, "allow_test_columns": True, "sampler": {"name": "x"}}
+ASKED: dict[str, Any] = {
+    "space": "macro",
+    "where": ("macs<=20M",),
+    "seed": 3,
+    "allow_test_columns": True,
+    "sampler": {"name": "x"},
+}
 
 
 def test_what_is_remembered_is_recalled_without_place_and_watchers(tmp_path: Path) -> None:
@@ -48,6 +55,6 @@ def test_other_objects_cannot_be_restored(value: Any) -> None:
 @pytest.mark.parametrize("text", [None, "{", "[]"])
 def test_a_missing_or_damaged_record_is_named(tmp_path: Path, text: str | None) -> None:
     if text:
-        (tmp_path / FILE).write_text(text)
-    with pytest.raises(RunError, match=r"asked.json does not say .*: give the command that began the run once more"):
+        (tmp_path / REQUEST).write_text(text)
+    with pytest.raises(RunError, match=r"request.json does not say .*: give the command that began the run once more"):
         load_request(tmp_path)

@@ -5,18 +5,14 @@ from pathlib import Path
 import pytest
 
 from supernetic import catalog
-from supernetic.datasets import load
 from supernetic.errors import RunError
-from supernetic.jobs.train.fit_space import fit_space
-from supernetic.runs.space_record import space_of, space_record
 from supernetic.runs.directory import open_run, read_settings
+from supernetic.runs.space_record import space_of, space_record
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.scaled import Strategies
 
 LISTS = Strategies(((1.0,), (1.1, 1.5)), ((32,), (34, 36)), rule="efficientnet")
-
-
 
 
 @pytest.mark.parametrize(

@@ -19,19 +19,19 @@ def test_the_best_at_the_largest_rung_is_taken(make: Make) -> None:
     assert d.rivals[0].difference == pytest.approx(0.3 - 5 * 800**-0.5, abs=0.02)
     assert d.rivals[0].low < d.rivals[0].difference < d.rivals[0].high
     assert (d.stable_from, d.stable_by_error) == (400, 400)
-    assert d.shown_from == 400
+    assert d.significant_from == 400
 
 
-def test_what_noise_could_turn_round_is_not_shown(make: Make) -> None:
+def test_what_noise_could_turn_round_is_not_significant(make: Make) -> None:
     d = decide(make({"a": (0.5, 4.0), "b": (0.501, 4.0), "c": (2.0, 4.0)}, noise=0.05))
     assert sorted((d.model, *d.open)) == ["a", "b"]
-    assert d.shown_from is None
+    assert d.significant_from is None
     assert 0.2 < d.sure < 0.98
 
 
-def test_one_seed_shows_nothing(make: Make) -> None:
+def test_with_one_seed_nothing_is_significant(make: Make) -> None:
     d = decide(make(CROSSING, seeds=(1, 1, 1, 1), noise=0))
-    assert (d.model, d.open, d.shown_from) == ("large", ("small", "poor"), None)
+    assert (d.model, d.open, d.significant_from) == ("large", ("small", "poor"), None)
 
 
 def test_curves_foretell_what_more_data_is_worth(make: Make) -> None:

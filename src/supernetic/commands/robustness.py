@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import InputError, RunError
 from ..jobs.train.score import IMAGES, Report, score
+from ..metrics import better
 from ..objective import resolve
 from ..ranking.robustness import SUBNETS, Agreement, When, comparisons, subnets
 from ..ranking.robustness import robustness as compare
@@ -108,7 +109,7 @@ def robustness(
     if not usable.all():
         notes.append(f"{n - usable.sum()} networks are left out: not all of their scores are finite")
     notes += [f"{when} scores all networks alike" for when, (_, v) in found.items() if np.ptp(v[usable]) == 0]
-    best = np.min if metric.endswith("cross_entropy") else np.max
+    best = np.min if better(metric) == "lower" else np.max
     taus = compare({when: values[usable] for when, (_, values) in found.items()})
     return RobustnessResult(
         space=space.name,

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import metrics as table
 from ..errors import InputError
 from ..objective import Metrics
 from .correlation import average_ranks
 
 RANK = "proxy/rank_ensemble"
-FALLING = ("cross_entropy", "valid/subset_training")  # endings of metrics of which less is better
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RankEnsemble:
 
 def quality(name: str, metrics: Mapping[str, float]) -> float:
     """A metric with its sign turned where less of it is better."""
-    return -metrics[name] if name.endswith(FALLING) else metrics[name]
+    return table.quality(name, metrics[name])
 
 
 def _place(known: Sequence[float], value: float) -> float:

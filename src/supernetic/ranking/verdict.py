@@ -1,7 +1,8 @@
 """Whether a search may be trusted: does the score order networks as training does, and do the chosen beat controls?
 
-Paper: ours. Nothing counts as shown unless its 95 % interval excludes 0. The interval of a comparison is over test
-images: two trainings of the same network differ too, and with one seed each that spread is not in it.
+Paper: ours. A result is significant if its 95 % interval excludes 0. The interval of a comparison is over test images:
+two trainings of the same network differ too, and with one seed each that spread is not in it. This module gives facts;
+`sentences` puts them into words.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from .correlation import Z95, Interval, count_pairs
 
 Bools = npt.NDArray[np.bool_]
+MIN_NETWORKS = 3  # for which a tau has an interval
 
 
 @dataclass(frozen=True)
@@ -32,38 +34,35 @@ class Agreement:
     alike: bool = False  # all networks have the same score, or the same truth
 
     @property
-    def shown(self) -> bool:
+    def significant(self) -> bool:
         """Whether the interval excludes 0 on the good side, and chance alone would hardly give so large a tau.
 
         Intervals of a handful of networks are too narrow; how far tau strays by chance is known exactly.
         """
         if self.low is None or self.value is None:
             return False
-        by_chance = sqrt(2 * (2 * self.n + 5) / (9 * self.n * (self.n - 1)))  # standard deviation
-        return self.low > 0 and self.value > Z95 * by_chance
-
-    def sentence(self) -> str:
-        """In words."""
-        if self.alike:
-            return f"Whether {self.score} orders networks as {self.truth} does is not shown: all {self.n} are alike."
-        if self.value is None or self.low is None or self.high is None:
-            return f"Whether {self.score} orders networks as {self.truth} does is not shown: n = {self.n} is too small."
-        numbers = f"tau {self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}], n = {self.n}"
-        if self.shown:
-            return f"{self.score} orders networks as {self.truth} does: {numbers}."
-        if self.high < 0:
-            return f"{self.score} orders networks against {self.truth}: {numbers}. The ranking must not be trusted."
-        return f"That {self.score} orders networks as {self.truth} does is not shown, n is too small: {numbers}."
+        deviation_by_chance = sqrt(2 * (2 * self.n + 5) / (9 * self.n * (self.n - 1)))
+        return self.low > 0 and self.value > Z95 * deviation_by_chance
 
     def to_json(self) -> dict[str, Any]:
-        """For a run's record."""
-        return {**asdict(self), "shown": self.shown}
+        """All facts, for a run's record."""
+        return {**asdict(self), "significant": self.significant}
 
 
 def agreement(score: str, truth: str, x: Sequence[float], y: Sequence[float]) -> Agreement:
-    """Tau of `x` (more is better) with `y`; what is not finite is left out."""
+    """Correlate a score with the truth.
+
+    Args:
+        score: The score's name.
+        truth: The truth's name.
+        x: The score of each network, more for better.
+        y: The truth of each network, more for better.
+
+    Returns:
+        Kendall's tau over the networks for which both are finite; undefined for fewer than three.
+    """
     both = np.array([(a, b) for a, b in zip(x, y, strict=True) if isfinite(a) and isfinite(b)], dtype=np.float64)
-    if len(both) < 3:
+    if len(both) < MIN_NETWORKS:
         return Agreement(score, truth, len(both), None, None, None)
     if (np.ptp(both, axis=0) == 0).any():
         return Agreement(score, truth, len(both), None, None, None, alike=True)
@@ -84,31 +83,33 @@ class Comparison:
     high: float
 
     @property
-    def shown(self) -> bool:
+    def significant(self) -> bool:
         """Whether the interval excludes 0, on either side."""
         return self.low > 0 or self.high < 0
 
     @property
     def won(self) -> bool:
-        """Whether the model is shown to be better."""
+        """Whether the model is significantly better."""
         return self.low > 0
 
-    def sentence(self) -> str:
-        """In words."""
-        numbers = f"{self.difference:+.2f} points [{self.low:+.2f}, {self.high:+.2f}]"
-        if self.won:
-            return f"{self.model} beats {self.control}: {numbers}."
-        if self.shown:
-            return f"{self.model} loses to {self.control}: {numbers}."
-        return f"{self.model} against {self.control}: no difference is shown, {numbers}."
-
     def to_json(self) -> dict[str, Any]:
-        """For a run's record."""
-        return {**asdict(self), "shown": self.shown}
+        """All facts, for a run's record."""
+        return {**asdict(self), "significant": self.significant}
 
 
 def compare(model: str, control: str, role: str, mine: Bools, theirs: Bools) -> Comparison:
-    """By which test images each gets right."""
+    """Compare two networks by the test images that each classifies correctly.
+
+    Args:
+        model: The chosen model's name.
+        control: The control's name.
+        role: The control's role.
+        mine: For each test image, whether the model is right.
+        theirs: The same for the control.
+
+    Returns:
+        The difference of the accuracies in points, with its 95 % interval.
+    """
     low, high = paired_interval(mine, theirs)
     difference = 100 * float(mine.mean() - theirs.mean())
     return Comparison(model, control, role, difference, 100 * low, 100 * high)

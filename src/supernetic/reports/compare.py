@@ -7,26 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..runs.records import Record, read_run
+from ..metrics import label
+from ..runs.view import RunView, read_run
 from . import svg as plots
 from .page import fill, flat, model_table, write_page
-from .summary_text import UNKNOWN, budgets, duration, listed, metric_name, percent, show, status, tau_told, title
+from .summary_text import UNKNOWN, budgets, duration, listed, percent, show, status, tau_text, title
 
-MOST = 6  # runs that can be told apart by colour
+MAX_RUNS = 6  # runs that can be told apart by colour
+NO_LIMITS = "no limits"
 NOT_SETTINGS = ("asked.", "versions.", "data.classes", "data.mean", "data.std")
 
 
 def compare_report(runs: Sequence[str | Path], out: str | Path) -> Path:
     """Write a page that compares runs, from their files alone."""
-    if not 2 <= len(runs) <= MOST:
-        raise InputError(f"a comparison takes 2 to {MOST} runs, got {len(runs)}")
+    if not 2 <= len(runs) <= MAX_RUNS:
+        raise InputError(f"a comparison takes 2 to {MAX_RUNS} runs, got {len(runs)}")
     records = [read_run(run) for run in runs]
     file = Path(out)
     write_page(file, fill("compare.html.j2", comparison(records)))
     return file
 
 
-def comparison(runs: Sequence[Record]) -> dict[str, Any]:
+def comparison(runs: Sequence[RunView]) -> dict[str, Any]:
     """All that the page shows."""
     names = run_names(runs)
     return {
@@ -41,7 +43,7 @@ def comparison(runs: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def run_names(runs: Sequence[Record]) -> list[str]:
+def run_names(runs: Sequence[RunView]) -> list[str]:
     """Directories' names, with their parents' where those are the same."""
     names = [r.path.resolve().name for r in runs]
     if len(set(names)) == len(names):
@@ -49,37 +51,48 @@ def run_names(runs: Sequence[Record]) -> list[str]:
     return [f"{r.path.resolve().parent.name}/{r.path.resolve().name}" for r in runs]
 
 
-def _rows(runs: Sequence[Record]) -> list[tuple[str, list[str]]]:
+def _rows(runs: Sequence[RunView]) -> list[tuple[str, list[str]]]:
     """(what, a value for each run); what no run knows is left out."""
-    rows: dict[str, list[str]] = {
-        "within": [budgets(r) or "no limits" for r in runs],
-        "architectures scored": [f"{n:,}" if (n := sum(r.statuses.values())) else UNKNOWN for r in runs],
-        "on the front": [f"{n:,}" if (n := sum(t.level > 0 for t in r.trials)) else UNKNOWN for r in runs],
-        "best score": [_best(r) for r in runs],
-        "hypervolume": [_volume(r, runs) for r in runs],
-        "best test accuracy": [_tested(r) for r in runs],
-        "trust": [tau_told(t) if (t := r.trust.get("tau") or {}).get("value") is not None else UNKNOWN for r in runs],
-        "loss at the end of training": [f"{r.curves[0].losses[-1]:.4g}" if r.curves else UNKNOWN for r in runs],
-        "wall time": [duration(sum(r.seconds.values())) if r.seconds else UNKNOWN for r in runs],
+    columns = [_facts(run, runs) for run in runs]
+    rows = {what: [column[what] for column in columns] for what in columns[0]}
+    return [(what, values) for what, values in rows.items() if any(v not in (UNKNOWN, NO_LIMITS) for v in values)]
+
+
+def _facts(run: RunView, runs: Sequence[RunView]) -> dict[str, str]:
+    """What is compared, of one of the runs."""
+    tau = run.trust.get("tau") or {}
+    return {
+        "within": budgets(run) or NO_LIMITS,
+        "architectures scored": _counted(sum(run.statuses.values())),
+        "on the front": _counted(sum(t.level > 0 for t in run.trials)),
+        "best score": _best(run),
+        "hypervolume": _volume(run, runs),
+        "best test accuracy": _tested(run),
+        "trust": tau_text(tau) if tau.get("value") is not None else UNKNOWN,
+        "final training loss": f"{run.curves[0].losses[-1]:.4g}" if run.curves else UNKNOWN,
+        "wall time": duration(sum(run.seconds.values())) if run.seconds else UNKNOWN,
     }
-    return [(name, values) for name, values in rows.items() if any(v not in (UNKNOWN, "no limits") for v in values)]
 
 
-def _best(run: Record) -> str:
+def _counted(n: int) -> str:
+    return f"{n:,}" if n else UNKNOWN
+
+
+def _best(run: RunView) -> str:
     name = run.score.name
     values = [t.metrics[name] for t in run.trials if name in t.metrics]
-    return f"{metric_name(name)} {show(name, (max if run.score.maximise else min)(values))}" if values else UNKNOWN
+    return f"{label(name)} {show(name, (max if run.score.maximise else min)(values))}" if values else UNKNOWN
 
 
-def _volume(run: Record, runs: Sequence[Record]) -> str:
+def _volume(run: RunView, runs: Sequence[RunView]) -> str:
     """Volumes are comparable only if they are measured from the same reference."""
-    volume = run.search.get("hypervolume")
-    if volume is None or any(r.search.get("reference") != run.search.get("reference") for r in runs):
+    volume = run.search.hypervolume
+    if volume is None or any(r.search.reference != run.search.reference for r in runs):
         return UNKNOWN
     return f"{volume:.6g}"
 
 
-def _tested(run: Record) -> str:
+def _tested(run: RunView) -> str:
     tested = [(m.accuracy, m) for m in run.chosen if m.accuracy is not None]
     if not tested:
         return UNKNOWN
@@ -87,7 +100,7 @@ def _tested(run: Record) -> str:
     return f"{percent(value)} by {model.name} ({show('cost/macs', model.macs)} MACs)"
 
 
-def _fronts(names: Sequence[str], runs: Sequence[Record]) -> str:
+def _fronts(names: Sequence[str], runs: Sequence[RunView]) -> str:
     """The fronts of runs with the same axes; nothing if they have not."""
     cost, score = runs[0].cost, runs[0].score
     if any((r.cost, r.score) != (cost, score) for r in runs):
@@ -104,8 +117,8 @@ def _fronts(names: Sequence[str], runs: Sequence[Record]) -> str:
     if not known:
         return ""
     frame = plots.Frame(
-        plots.axis((p[0] for p in known), f"{metric_name(cost.name)} (better to the left)", n=6),
-        plots.axis((p[1] for p in known), f"{metric_name(score.name)} (better up)", descending=not score.maximise),
+        plots.axis((p[0] for p in known), f"{label(cost.name)} (better to the left)", n=6),
+        plots.axis((p[1] for p in known), f"{label(score.name)} (better up)", descending=not score.maximise),
     )
     body = ""
     for i, (name, front) in enumerate(zip(names, fronts, strict=True)):
@@ -115,7 +128,7 @@ def _fronts(names: Sequence[str], runs: Sequence[Record]) -> str:
     return frame.svg(body, f"fronts of {listed(list(names))}")
 
 
-def _differences(runs: Sequence[Record]) -> list[tuple[str, list[str]]]:
+def _differences(runs: Sequence[RunView]) -> list[tuple[str, list[str]]]:
     """Settings that are not the same everywhere."""
     tables: list[Mapping[str, str]] = [dict(flat(r.settings)) for r in runs]
     names = dict.fromkeys(k for t in tables for k in t if not k.startswith(NOT_SETTINGS))

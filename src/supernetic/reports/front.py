@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ..metrics import label
 from ..objective import Objective
-from ..runs.records import Model, Record, Trial
+from ..runs.view import Model, RunView, Trial
 from .drawing import Atlas, is_chain
-from .summary_text import UNKNOWN, metric_name, show, signed
+from .summary_text import UNKNOWN, show, signed
 from .svg import Frame, axis, cloud, mark, stairs
 
-CLOUD = 1000  # trials behind the front that are drawn, at most
-LARGEST = 120_000  # characters of drawings beyond which only chains are drawn: a graph of cells is a few thousand
+DRAWN_TRIALS = 1000  # trials behind the front that are drawn, at most
+DRAWING_CHARACTERS = 120_000  # of all drawings; beyond that only chains are drawn: a graph of cells takes thousands
 LEVELS = ("trial", "front", "chosen")
 
 
@@ -40,38 +41,64 @@ class FrontPlot:
     left_out: int
 
 
-def front_plot(run: Record, atlas: Atlas) -> FrontPlot | None:
-    """Nothing as long as there is no trial with both a cost and a score."""
-    cost, score = run.cost, run.score
-    known = [t for t in run.trials if cost.name in t.metrics and score.name in t.metrics]
-    if not known:
+def front_plot(run: RunView, atlas: Atlas) -> FrontPlot | None:
+    """Draw all trials, the front, the chosen models and the controls.
+
+    Args:
+        run: The run.
+        atlas: Collects the drawings of architectures.
+
+    Returns:
+        The plot; nothing as long as there is no trial with both a cost and a score.
+    """
+    scored = [t for t in run.trials if run.cost.name in t.metrics and run.score.name in t.metrics]
+    if not scored:
         return None
-    back, best = [t for t in known if t.level == 0], [t for t in known if t.level]
-    shown = back[:: -(-len(back) // CLOUD) or 1]
-    names = {m.arch: m.name for m in run.chosen}
-    points = [*(_of_trial(run, t, names, atlas) for t in (*shown, *best)), *_of_controls(run, atlas)]
-    frame = Frame(
+    behind = [t for t in scored if t.level == 0]
+    drawn = behind[:: -(-len(behind) // DRAWN_TRIALS) or 1]
+    chosen = {m.arch: m for m in run.chosen}
+    trials = (*drawn, *(t for t in scored if t.level))
+    points = [*(_of_trial(run, t, chosen.get(t.arch), atlas) for t in trials), *_of_controls(run, atlas)]
+    frame = _frame(run, points)
+    title = f"{label(run.score.name)} against {label(run.cost.name)} of {len(scored):,} architectures"
+    svg = frame.svg(_body(frame, points), title, "front", role="group")
+    return FrontPlot(svg, _data(frame, points), _styles(points), len(behind) - len(drawn))
+
+
+def _frame(run: RunView, points: Sequence[Point]) -> Frame:
+    cost, score = run.cost, run.score
+    return Frame(
         axis((p.x for p in points), _label(cost, "to the left"), lambda v: show_axis(cost, v), n=6),
         axis((p.y for p in points), _label(score, "up"), descending=not score.maximise),
     )
+
+
+def _body(frame: Frame, points: Sequence[Point]) -> str:
+    """The cloud of trials, the front's border, the marks, and the ring around the one that is shown."""
     border = stairs(frame, sorted((p.x, p.y) for p in points if p.style in ("front", "chosen")))
-    cloud_ = cloud(frame, [(p.x, p.y) for p in points if p.style == "trial"])
+    trials = cloud(frame, [(p.x, p.y) for p in points if p.style == "trial"])
     marks = "".join(_mark(frame, p, i) for i, p in enumerate(points) if p.style != "trial")
-    title = f"{metric_name(score.name)} against {metric_name(cost.name)} of {len(known):,} architectures"
+    return trials + border + marks + '<circle class="ring" r="8.5"/>'
+
+
+def _data(frame: Frame, points: Sequence[Point]) -> dict[str, Any]:
+    """What the script needs."""
     columns = list(dict.fromkeys(k for p in points for k in p.metrics))
-    data = {
-        "columns": [metric_name(c) for c in columns],
+    return {
+        "columns": [label(c) for c in columns],
         "points": [_record(frame, p, columns) for p in points],
         "first": _first(points),
     }
-    there = {p.style for p in points}
-    styles = tuple(dict.fromkeys(s for s in ("chosen", "front", "trial", *(p.style for p in points)) if s in there))
-    svg = frame.svg(cloud_ + border + marks + '<circle class="ring" r="8.5"/>', title, "front", role="group")
-    return FrontPlot(svg, data, styles, len(back) - len(shown))
+
+
+def _styles(points: Sequence[Point]) -> tuple[str, ...]:
+    """The kinds of points in the plot, in the order of the legend."""
+    styles = dict.fromkeys(p.style for p in points)
+    return tuple(dict.fromkeys(s for s in ("chosen", "front", "trial", *styles) if s in styles))
 
 
 def _label(o: Objective, better: str) -> str:
-    return f"{metric_name(o.name)} (better {better})"
+    return f"{label(o.name)} (better {better})"
 
 
 def show_axis(o: Objective, value: float) -> str:
@@ -79,18 +106,19 @@ def show_axis(o: Objective, value: float) -> str:
     return signed(show(o.name, value))
 
 
-def _of_trial(run: Record, trial: Trial, names: Mapping[Any, str], atlas: Atlas) -> Point:
-    blueprint = run.blueprint(trial.arch)
+def _of_trial(run: RunView, trial: Trial, model: Model | None, atlas: Atlas) -> Point:
+    """A trial; `model` is the chosen model that it became, whose blueprint is known without the space too."""
+    blueprint = run.blueprint(trial.arch) or (model.blueprint if model else None)
     drawing = None
-    if blueprint is not None and (is_chain(blueprint) or (trial.level and atlas.size < LARGEST)):
+    if blueprint is not None and (is_chain(blueprint) or (trial.level and atlas.size < DRAWING_CHARACTERS)):
         drawing = atlas.draw(blueprint)
     name = trial.name or ",".join(map(str, trial.arch))
-    title = f"{names[trial.arch]}: {name}" if trial.arch in names else name
+    title = f"{model.name}: {name}" if model else name
     x, y = trial.metrics[run.cost.name], trial.metrics[run.score.name]
     return Point(x, y, LEVELS[trial.level], title, trial.metrics, drawing)
 
 
-def _of_controls(run: Record, atlas: Atlas) -> Iterator[Point]:
+def _of_controls(run: RunView, atlas: Atlas) -> Iterator[Point]:
     """Controls that the supernet has scored."""
     for m in run.controls:
         metrics = _all_metrics(m)
@@ -120,12 +148,12 @@ def _first(points: Sequence[Point]) -> int:
 def _mark(frame: Frame, p: Point, i: int) -> str:
     x, y = frame.px(p.x), frame.py(p.y)
     name = p.title.partition(":")[0]
-    told = f"{name}, {p.style}"
+    spoken = f"{name}, {p.style}"
     near = x > frame.width - 90
     place = 'class="name end" x="-11" y="3"' if near else 'class="name" x="0" y="-11"'
     text = f"<text {place}>{escape(name)}</text>" if p.style == "chosen" else ""
     shape = '<circle r="3"/>' if p.style == "front" else mark(p.style)
     return (
-        f'<g class="dot {escape(p.style)}" data-i="{i}" tabindex="-1" role="button" aria-label="{escape(told)}" '
+        f'<g class="dot {escape(p.style)}" data-i="{i}" tabindex="-1" role="button" aria-label="{escape(spoken)}" '
         f'transform="translate({x:g} {y:g})">{shape}{text}</g>'
     )

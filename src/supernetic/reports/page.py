@@ -9,14 +9,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from .. import metrics
+from ..errors import RunError
+from ..ranking.sentences import NOT_SIGNIFICANT, REASON, decided, outcome, trust_sentences
+from ..runs import files
 from ..runs.directory import write_atomically
-from ..runs.records import FILES, SCORES, Curve, Model, Record, lower_is_better, read_run
+from ..runs.view import DEFAULT_SCORE, MODEL_FILES, Curve, Model, RunView, read_run
 from ..space import Space
 from . import svg as plots
 from .drawing import Atlas, layer_rows
@@ -28,24 +32,21 @@ from .summary_text import (
     capital,
     count,
     duration,
+    ensemble_text,
     headline,
-    in_words,
     interval,
     listed,
-    metric_name,
     missing,
     percent,
     points,
     short,
     show,
     status,
-    tau_told,
     title,
-    verdict,
-    vote_told,
+    typeset,
 )
 
-REPORT = "report.html"
+REPORT = files.REPORT
 TEMPLATES = Path(__file__).parent / "templates"
 LEGEND = {
     "chosen": "chosen",
@@ -54,17 +55,30 @@ LEGEND = {
     "random": "random control",
     "largest": "largest that fits",
     "mobilenet": "MobileNetV2",
-    "baseline": "your own",
+    "baseline": "your baseline",
     "timm": "pretrained",
 }
-VERDICTS = {"won": "shown better", "lost": "shown worse", "open": "not decided: 0 lies within"}
-LINES = 400  # points of a curve that are drawn, at most
+TRUTH = "valid/accuracy"
+OUTCOMES = {  # of a comparison: its style, and the words of its tip
+    "better": ("won", "significantly better"),
+    "worse": ("lost", "significantly worse"),
+    NOT_SIGNIFICANT: ("open", f"{NOT_SIGNIFICANT}: {REASON}"),
+}
+CURVE_POINTS = 400  # points of a curve that are drawn, at most
 
 Fact = tuple[str, str]
 
 
 def write_report(run: str | Path, space: Space | None = None) -> Path:
-    """Write `report.html` into the run, from its files alone; with its space, networks can be drawn."""
+    """Write `report.html` into a run, from its files alone.
+
+    Args:
+        run: The run directory.
+        space: Its space, where it is known: without it, trials cannot be drawn.
+
+    Returns:
+        The page.
+    """
     record = read_run(run, space)
     file = record.path / REPORT
     write_page(file, render(record))
@@ -73,15 +87,13 @@ def write_report(run: str | Path, space: Space | None = None) -> Path:
 
 def write_page(file: Path, html: str) -> None:
     """Put a page in place at once; what the file system refuses is a `RunError`."""
-    from ..errors import RunError
-
     try:
         write_atomically(file, html)
     except OSError as e:
         raise RunError(f"the report {file} cannot be written: {e.strerror or e}") from None
 
 
-def render(run: Record) -> str:
+def render(run: RunView) -> str:
     """The page."""
     return fill("report.html.j2", page(run))
 
@@ -103,13 +115,27 @@ def _templates() -> Any:
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def page(run: Record) -> dict[str, Any]:
+def page(run: RunView) -> dict[str, Any]:
     """All that the template shows. What is not known yet is empty, and its section is left out."""
     atlas = Atlas()
     drawings = [(m, atlas.draw(m.blueprint)) for m in run.chosen if m.blueprint is not None]
-    front = front_plot(run, atlas)
+    return {
+        **_head(run),
+        **_front_section(run, atlas),  # after the drawings of the chosen, whose pieces come first
+        **_model_section(run),
+        **_trust_section(run),
+        **_search_section(run),
+        **_run_section(run),
+        "drawings": [(m, _card(m), atlas.html(codes)) for m, codes in drawings],
+        "folds": [(m.name, m.fold, _removals(m.fold)) for m in run.models if m.fold],
+        "layers": [(m, layer_rows(m.blueprint)) for m in run.models if m.blueprint is not None],
+        "bibtex": bibtex(),
+    }
+
+
+def _head(run: RunView) -> dict[str, Any]:
+    """What was done, how far it is, and what was found."""
     left = missing(run)
-    head, rows = model_table(run)
     return {
         "title": title(run),
         "place": run.path.resolve().name,
@@ -117,25 +143,54 @@ def page(run: Record) -> dict[str, Any]:
         "finished": not left,
         "to_come": listed([STEPS[s] for s in left[1:]]),
         "headline": headline(run),
-        "statements": [in_words(s) for s in run.trust.get("statements", ())],
+    }
+
+
+def _front_section(run: RunView, atlas: Atlas) -> dict[str, Any]:
+    """The plot of all trials, and what its script needs."""
+    front = front_plot(run, atlas)
+    return {
         "front": front,
-        "legend": [(s, plots.mark(s), LEGEND.get(s, s)) for s in (front.styles if front else ())],
-        "trials": _trials_told(run, front.left_out if front else 0),
-        "vote": vote_told(run.voters),
+        "legend": _legend(front.styles if front else ()),
+        "trials": _trials_text(run, front.left_out if front else 0),
+        "ensemble": ensemble_text(run.proxies),
         "data_json": _json({**front.data, "pieces": atlas.pieces} if front else {}),
+    }
+
+
+def _model_section(run: RunView) -> dict[str, Any]:
+    """The table of models, also as Markdown."""
+    head, rows = model_table(run)
+    return {
         "table_head": head,
         "table_rows": [(m, what_it_is(m), _links(m), cells) for m, cells in rows],
+        "markdown": _markdown(head, rows),
+    }
+
+
+def _trust_section(run: RunView) -> dict[str, Any]:
+    """The comparisons with controls, and the score against accuracy after training."""
+    return {
         "comparison": _comparison(run),
-        "drawings": [(m, _card(m), atlas.html(codes)) for m, codes in drawings],
+        "statements": [typeset(s) for s in trust_sentences(run.trust)],
         "trust": _trust(run),
-        "roles": [(r, plots.mark(r), LEGEND.get(r, r)) for r in dict.fromkeys(m.role for m in run.models if m.score)],
-        "tau": tau_told(tau) if (tau := run.trust.get("tau") or {}).get("value") is not None else "",
+        "roles": _legend(dict.fromkeys(m.role for m in run.models if m.score)),
+    }
+
+
+def _search_section(run: RunView) -> dict[str, Any]:
+    """How training and search went."""
+    return {
         "curves": list(_curves(run)),
         "generations": list(_generations(run)),
         "histogram": _histogram(run),
-        "histogram_told": _histogram_told(run),
-        "folds": [(m.name, m.fold, _removals(m.fold)) for m in run.models if m.fold],
-        "layers": [(m, layer_rows(m.blueprint)) for m in run.models if m.blueprint is not None],
+        "histogram_text": _histogram_text(run),
+    }
+
+
+def _run_section(run: RunView) -> dict[str, Any]:
+    """Data, settings and times: what a repetition needs."""
+    return {
         "data": _data(run),
         "classes": _classes(run),
         "plan": list(flat(run.settings.get("plan", {}))),
@@ -144,9 +199,12 @@ def page(run: Record) -> dict[str, Any]:
         "command": command(run),
         "facts_of_run": _facts(run),
         "settings": [(k, v) for k, v in flat(run.settings) if not k.startswith(("data.classes", "plan."))],
-        "markdown": _markdown(head, rows),
-        "bibtex": bibtex(),
     }
+
+
+def _legend(styles: Iterable[str]) -> list[tuple[str, str, str]]:
+    """(style, mark, name) of each kind of point."""
+    return [(s, plots.mark(s), LEGEND.get(s, s)) for s in styles]
 
 
 def _json(value: Any) -> str:
@@ -158,14 +216,14 @@ def _json(value: Any) -> str:
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def model_table(run: Record) -> tuple[list[str], list[tuple[Model, list[str]]]]:
+def model_table(run: RunView) -> tuple[list[str], list[tuple[Model, list[str]]]]:
     """The heads of the columns, and for each model its cells; columns about which nothing is known are left out."""
     score = run.trust.get("tau", {}).get("score") or run.score.name
     columns = {
         "MACs": [show("cost/macs", m.macs) for m in run.models],
         "parameters": [show("cost/params", m.params) for m in run.models],
         "latency": [show("latency/ms", m.latency) for m in run.models],
-        f"supernet's {short(score)}" if run.curves else metric_name(score): [
+        f"supernet's {short(score)}" if run.curves else metrics.label(score): [
             show(score, m.score.get(score)) for m in run.models
         ],
         "validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
@@ -180,17 +238,17 @@ def what_it_is(m: Model) -> str:
     """A few words under a model's name."""
     if m.failed:
         return f"training failed: {m.failed}"
-    told = {
+    roles = {
         "random": f"random, as many MACs as {m.against}" if m.against else "random",
         "largest": "the largest within the limits",
-        "mobilenet": "MobileNetV2 at the budget",
+        "mobilenet": "MobileNetV2 within the budget",
     }
-    return told.get(m.role, m.label or m.role)
+    return roles.get(m.role, m.label or m.role)
 
 
 def _links(model: Model) -> list[Fact]:
     """(address, what it is) of the files that exist."""
-    return [(f"models/{quote(model.name)}/{quote(name)}", FILES[name]) for name in model.files]
+    return [(f"{files.MODELS}/{quote(model.name)}/{quote(name)}", MODEL_FILES[name]) for name in model.files]
 
 
 def _markdown(head: Sequence[str], rows: Sequence[tuple[Model, list[str]]]) -> str:
@@ -205,43 +263,42 @@ def _card(model: Model) -> str:
     return ", ".join(facts)
 
 
-def _trials_told(run: Record, left_out: int) -> str:
+def _trials_text(run: RunView, left_out: int) -> str:
     """How many there are of each kind."""
     s = run.statuses
-    told = [f"{s['ok']:,} architectures within the limits"]
-    told += [f"{s['infeasible']:,} that broke one"] if s["infeasible"] else []
-    told += [f"{s['failed']:,} that failed"] if s["failed"] else []
-    more = f" Of those behind the front, {left_out:,} are not drawn, evenly left out." if left_out else ""
-    return capital(listed(told)) + "." + more
+    counts = [f"{s['ok']:,} architectures within the limits"]
+    counts += [f"{s['infeasible']:,} outside them"] if s["infeasible"] else []
+    counts += [f"{s['failed']:,} that failed"] if s["failed"] else []
+    more = f" To keep the plot light, {left_out:,} of those behind the front are not drawn." if left_out else ""
+    return capital(listed(counts)) + "." + more
 
 
 # --- plots ------------------------------------------------------------------------------------------------------------
 
 
-def _comparison(run: Record) -> str:
+def _comparison(run: RunView) -> str:
     """Models against controls, with intervals."""
     rows = []
-    for c in run.trust.get("comparisons") or ():
-        if c.get("low") is not None and c.get("high") is not None:
-            found = verdict(c["low"], c["high"])
-            bounds = f"{points(c['difference'])} points ({interval(c['low'], c['high'])})"
-            tip = f"{c['model']} against {c['control']}\n{bounds}\n{VERDICTS[found]}"
-            rows.append(plots.Difference(c["model"], c["control"], c["difference"], c["low"], c["high"], found, tip))
+    for c in decided(run.trust):
+        style, words = OUTCOMES[outcome(c["low"], c["high"])]
+        bounds = f"{points(c['difference'])} points ({interval(c['low'], c['high'])})"
+        tip = f"{c['model']} against {c['control']}\n{bounds}\n{words}"
+        rows.append(plots.Difference(c["model"], c["control"], c["difference"], c["low"], c["high"], style, tip))
     if not rows:
         return ""
     title = "differences of test accuracy between models and controls, with 95 % intervals"
     return plots.intervals(rows, "test accuracy, points", title)
 
 
-def _trust(run: Record) -> str:
+def _trust(run: RunView) -> str:
     """The supernet's score against accuracy after training."""
     tau = run.trust.get("tau") or {}
-    score, truth = tau.get("score", SCORES[0]), SCORES[1]
+    score, truth = tau.get("score", DEFAULT_SCORE), TRUTH
     dots = [
         plots.Dot(
             m.score[score],
             m.trained[truth],
-            f"{m.name}\n{metric_name(score)} {show(score, m.score[score])}\ntrained {show(truth, m.trained[truth])}",
+            f"{m.name}\n{metrics.label(score)} {show(score, m.score[score])}\ntrained {show(truth, m.trained[truth])}",
             m.role,
             m.name if m.chosen else "",
         )
@@ -250,18 +307,18 @@ def _trust(run: Record) -> str:
     ]
     if len(dots) < 2:
         return ""
-    descending = lower_is_better(score)
+    descending = metrics.better(score) == "lower"
     frame = plots.Frame(
         plots.axis(
             (d.x for d in dots), f"supernet's {short(score)} (better to the right)", descending=descending, pad=0.08
         ),
-        plots.axis((d.y for d in dots), f"{metric_name(truth)} after training, %", pad=0.1),
+        plots.axis((d.y for d in dots), f"{metrics.label(truth)} after training, %", pad=0.1),
         height=380,
     )
     return frame.svg(plots.dots(frame, dots), f"supernet score against accuracy after training of {len(dots)} networks")
 
 
-def _curves(run: Record) -> Iterator[tuple[str, str]]:
+def _curves(run: RunView) -> Iterator[tuple[str, str]]:
     """(caption, plot): the supernet's loss, and that of the networks together."""
     own = [c for c in run.curves if c.name == "supernet"]
     rest = [c for c in run.curves if c.name != "supernet"]
@@ -279,17 +336,17 @@ def _curves(run: Record) -> Iterator[tuple[str, str]]:
 
 
 def _line(curve: Curve, style: str) -> plots.Line:
-    every = -(-len(curve.steps) // LINES)
+    every = -(-len(curve.steps) // CURVE_POINTS)
     return plots.Line(curve.name, curve.steps[::every], curve.losses[::every], style)
 
 
-def _generations(run: Record) -> Iterator[tuple[str, str]]:
+def _generations(run: RunView) -> Iterator[tuple[str, str]]:
     """(what, plot) of small plots beside one another."""
     generations = run.generations
     if len(generations) < 2:
         return
     what = {
-        "best": f"best {metric_name(run.objectives[0].name)}" if run.objectives else "best",
+        "best": f"best {metrics.label(run.objectives[0].name)}" if run.objectives else "best",
         "hypervolume": "hypervolume",
         "front": "networks on the front",
         "skips": "share of skipped layers",
@@ -304,18 +361,18 @@ def _generations(run: Record) -> Iterator[tuple[str, str]]:
             )
 
 
-def _histogram(run: Record) -> str:
+def _histogram(run: RunView) -> str:
     """Scores of networks that were drawn at random, and where the chosen ones lie."""
     name = run.score.name
     values = [t.metrics[name] for t in run.sampled if name in t.metrics]
     if len(values) < 5:
         return ""
     marks = [(m.score[name], m.name) for m in run.chosen if name in m.score]
-    label, descending = f"{metric_name(name)} (better to the right)", not run.score.maximise
+    label, descending = f"{metrics.label(name)} (better to the right)", not run.score.maximise
     return plots.histogram(values, label, f"{label} of {len(values)} random networks", marks, descending=descending)
 
 
-def _histogram_told(run: Record) -> str:
+def _histogram_text(run: RunView) -> str:
     drawn = f"{count(len(run.sampled), 'network')} drawn at random within the limits, with which the search began"
     return f"Scores of {drawn}{'; the chosen ones are marked' if run.chosen else ''}."
 
@@ -334,7 +391,7 @@ def _removals(fold: Mapping[str, Any]) -> list[Fact]:
     ]
 
 
-def _data(run: Record) -> list[Fact]:
+def _data(run: RunView) -> list[Fact]:
     d = run.settings.get("data", {})
     if not isinstance(d, Mapping) or not d:
         return []
@@ -356,27 +413,27 @@ def _data(run: Record) -> list[Fact]:
     return [(k, v) for k, v in facts if v]
 
 
-def _classes(run: Record) -> list[str]:
+def _classes(run: RunView) -> list[str]:
     d = run.settings.get("data", {})
     return [str(c) for c in d.get("classes", ())] if isinstance(d, Mapping) else []
 
 
-def _times(run: Record) -> list[tuple[str, str, str, float]]:
+def _times(run: RunView) -> list[tuple[str, str, str, float]]:
     """(step, time, time that was planned, share of the longest)."""
     longest = max(run.seconds.values(), default=0) or 1
     order = [*STEPS, *run.seconds]
     ordered = sorted(run.seconds.items(), key=lambda item: order.index(item[0]))
     planned = run.settings.get("plan", {}).get("seconds", {})
-    told = {k: f"planned {duration(s)}" for k, s in planned.items() if s}
-    return [(name, duration(s), told.get(name, ""), round(100 * s / longest, 1)) for name, s in ordered]
+    plans = {k: f"planned {duration(s)}" for k, s in planned.items() if s}
+    return [(name, duration(s), plans.get(name, ""), round(100 * s / longest, 1)) for name, s in ordered]
 
 
-def _facts(run: Record) -> list[Fact]:
+def _facts(run: RunView) -> list[Fact]:
     """Seeds, versions and what else a repetition needs."""
     s = run.settings
     versions = s.get("versions", {})
     space = s.get("space", {})
-    searcher = run.search.get("searcher") or s.get("searcher") or {}
+    searcher = run.search.searcher or s.get("searcher") or {}
     facts = [
         ("seed", str(s.get("seed", s.get("asked", {}).get("seed", "")))),
         ("space", str(space.get("text", space.get("name", ""))) if isinstance(space, Mapping) else str(space)),

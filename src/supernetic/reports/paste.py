@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import __version__
-from ..runs.records import Record
+from ..runs.view import RunView
 
 POSITIONAL = {"search": ("data",), "train": ("space", "data")}
 OPTIONS = {"objectives": "objective", "baselines": "baseline"}  # keywords whose option has another name
@@ -15,7 +15,7 @@ TITLE = "supernetic: weight-sharing neural architecture search with exact budget
 AUTHORS, YEAR, LICENCE = "The supernetic authors", "2026", "Apache-2.0"
 
 
-def command(run: Record) -> str:
+def command(run: RunView) -> str:
     """The command line again, from the arguments as they were given; nothing where the run, or text, cannot say."""
     asked = run.settings.get("asked")
     if not isinstance(asked, Mapping) or not run.job or any(str(v).startswith("object ") for v in asked.values()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
@@ -11,58 +10,66 @@ from typing import Any
 from ..blueprint import Blueprint
 from ..errors import RunError
 from ..objective import show_quantity
+from ..ranking.sentences import trust_sentences
 from ..runs.directory import read_records, read_settings
+from ..runs.files import CHAIN, NETWORK_TRAININGS, NETWORKS, REPORT, SCALE, TRIALS, TRUST
+from ..runs.records import MetricValues, NetworkRecord, read_json, read_networks, read_trust
+from ..scaling.accounting import accounting
 from . import svg as plots
 from .drawing import draw
-from .page import REPORT, fill, flat, write_page
-from .scale_costs import accounting
+from .page import fill, flat, write_page
 from .series_plots import Plot, Series, categories, style_of
+from .summary_text import typeset
 
 DIMENSIONS = ("depth", "width", "resolution")
 ROLES = {
     "chosen": "the family",
     "compound": "the same base, compound scaling",
     "standard": "a standard base, our strategies",
-    "generalised": "the last stage by curves through those before",
+    "generalised": "the last searched stage, predicted from the stages before it",
 }
 FILES = {
-    "networks.json": "the family and what it is compared with",
-    "scale.json": "strategies, curves, sampling",
-    "chain.jsonl": "states of the search",
-    "trials.jsonl": "every network that was scored",
+    NETWORKS: "the family and the networks that it is compared with",
+    SCALE: "strategies, curves, sampling",
+    CHAIN: "states of the search",
+    TRIALS: "every network that was scored",
 }
-WILD = 1.0  # errors beyond which a curve goes anywhere
-SHOWN = 3  # families of curves in a plot
+MAX_ERROR = 1.0  # relative; the number behind a larger one says nothing
+PLOTTED_CURVES = 3  # families of curves in a plot
 
 Record = Mapping[str, Any]
 Table = tuple[list[str], list[list[str]]]
 
 
 def write_scale(run: str | Path) -> Path:
-    """Write `report.html` into the run, from its files alone."""
+    """Write `report.html` into the run of a scaling job, from its files alone.
+
+    Args:
+        run: The run directory. One that is not finished is refused.
+
+    Returns:
+        The page.
+    """
     path = Path(run)
-    try:
-        networks, scale, trust = (
-            json.loads((path / n).read_text()) for n in ("networks.json", "scale.json", "trust.json")
-        )
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} is not finished, it has no report yet: {error}") from None
+    missing = [name for name in (NETWORKS, SCALE, TRUST) if not (path / name).exists()]
+    if missing:
+        raise RunError(f"{path} is not finished, it has no report yet: {missing[0]} is missing")
     file = path / REPORT
-    write_page(file, fill("scale.html.j2", page(path, networks, scale, trust)))
+    write_page(file, fill("scale.html.j2", page(path, read_networks(path), read_json(path / SCALE), read_trust(path))))
     return file
 
 
-def page(path: Path, networks: Sequence[Record], scale: Record, trust: Record) -> dict[str, Any]:
+def page(path: Path, networks: Sequence[NetworkRecord], scale: Record, trust: Record) -> dict[str, Any]:
     """All that the template shows."""
-    settings, chain = read_settings(path), read_records(path / "chain.jsonl")
+    settings, chain = read_settings(path), read_records(path / CHAIN)
     stages = len(scale["strategies"])
     return {
         "title": f"A family of models for {settings['data']['name']}",
         "place": path.resolve().name,
         "lead": _lead(networks, scale),
-        "statements": trust["statements"],
+        "statements": [typeset(s) for s in trust_sentences(trust)],
         "legend": [(style_of(i), name) for i, name in enumerate(ROLES.values())],
-        "fronts": [_front(networks, "macs", "MACs"), _front(networks, "params", "parameters")],
+        "fronts": [_macs_front(networks), _params_front(networks)],
         "networks": _networks(networks),
         "drawings": list(_drawings(path, networks)),
         "curves": [_curves(scale, i, stages) for i in range(len(DIMENSIONS))],
@@ -81,67 +88,77 @@ def page(path: Path, networks: Sequence[Record], scale: Record, trust: Record) -
     }  # fmt: skip
 
 
-def _lead(networks: Sequence[Record], scale: Record) -> str:
-    family = [n for n in networks if n["role"] == "chosen"]
-    first, last = family[0], family[-1]
+def _lead(networks: Sequence[NetworkRecord], scale: Record) -> str:
+    family = [n for n in networks if n.chosen]
+    searched, beyond = len(scale["strategies"]), len(family) - len(scale["strategies"]) - 1
     return (
-        f"{len(family)} models from {show_quantity(first['macs'])} to {show_quantity(last['macs'])} MACs, "
-        f"{len(scale['strategies'])} of them scaled as searched, {len(family) - len(scale['strategies']) - 1} beyond. "
-        f"The base is {scale['base']}; {scale['evaluations']:,} networks were scored for it."
+        f"{len(family)} models from {_cost(family[0].macs)} to {_cost(family[-1].macs)} MACs: the base, "
+        f"{searched} scaled by searched strategies, {beyond} extrapolated. "
+        f"The base is {scale['base']}; {scale['evaluations']:,} networks were scored to find it."
     )
 
 
-def _accuracy(n: Record) -> float:
-    value = (n.get("test") or {}).get("test/accuracy")
+def _cost(value: int | None) -> str:
+    return "-" if value is None else show_quantity(value)
+
+
+def _accuracy(n: NetworkRecord) -> float:
+    value = (n.test or {}).get("test/accuracy")
     return nan if value is None else float(value)
 
 
-def _front(networks: Sequence[Record], key: str, label: str) -> Plot:
-    """Accuracy over a cost, on a logarithmic axis of the cost; members of one kind are joined."""
-    members = [n for n in networks if n["role"] == "chosen"]
-    places = [show_quantity(n[key]) for n in members] if key == "macs" else [n["name"] for n in members]
+def _macs_front(networks: Sequence[NetworkRecord]) -> Plot:
+    """Accuracy over MACs, which are equal within each place."""
+    members = [n for n in networks if n.chosen]
     series = []
     for i, role in enumerate(ROLES):
-        mine = {n["against"] or n["name"]: _accuracy(n) for n in networks if n["role"] == role}
-        values = [mine.get(m["name"], nan) for m in members]
+        accuracies = {n.against or n.name: _accuracy(n) for n in networks if n.role == role}
+        values = [accuracies.get(m.name, nan) for m in members]
         series.append(Series(ROLES[role], style_of(i), values, [nan] * len(values)))
-    if key == "macs":
-        svg = categories(series, places, "test accuracy, %", zero=False)
-        return Plot("test accuracy against MACs, equal within each place", svg)
+    svg = categories(series, [_cost(m.macs) for m in members], "test accuracy, %", zero=False)
+    return Plot("test accuracy against MACs; networks at one place have as many", svg)
+
+
+def _params_front(networks: Sequence[NetworkRecord]) -> Plot:
+    """Accuracy over parameters; networks of one kind are joined."""
     lines = []
     for i, role in enumerate(ROLES):
-        mine_ = sorted((float(n[key]) / 1e6, _accuracy(n)) for n in networks if n["role"] == role)
-        lines.append(plots.Line(ROLES[role], [x for x, _ in mine_], [y for _, y in mine_], f"series {style_of(i)}"))
-    svg = plots.lines(lines, f"{label}, M", "test accuracy, %", f"test accuracy against {label}", width=420, height=260)
-    return Plot(f"test accuracy against {label}", svg)
+        mine = sorted((n.params / 1e6, _accuracy(n)) for n in networks if n.role == role and n.params is not None)
+        lines.append(plots.Line(ROLES[role], [x for x, _ in mine], [y for _, y in mine], f"series {style_of(i)}"))
+    title = "test accuracy against parameters"
+    return Plot(title, plots.lines(lines, "parameters, M", "test accuracy, %", title, width=420, height=260))
 
 
-def _networks(networks: Sequence[Record]) -> Table:
+def _networks(networks: Sequence[NetworkRecord]) -> Table:
     heads = ["network", "MACs", "parameters", "valid %", "test %", "strategy"]
     rows = [
-        [n["name"], show_quantity(n["macs"]), show_quantity(n["params"]), _percent(n["trained"], "valid/accuracy"),
-         _percent(n.get("test"), "test/accuracy"), n["label"].partition(" : ")[0]]
+        [n.name, _cost(n.macs), _cost(n.params), _percent(n.trained, "valid/accuracy"),
+         _percent(n.test, "test/accuracy"), _strategy(n)]
         for n in networks
     ]  # fmt: skip
     return heads, rows
 
 
-def _percent(metrics: Record | None, name: str) -> str:
+def _strategy(n: NetworkRecord) -> str:
+    return n.label.partition(" : ")[0]
+
+
+def _percent(metrics: MetricValues | None, name: str) -> str:
     value = (metrics or {}).get(name)
     return "-" if value is None else f"{value:.2f}"
 
 
-def _drawings(path: Path, networks: Sequence[Record]) -> Iterator[tuple[str, str, str]]:
+def _drawings(path: Path, networks: Sequence[NetworkRecord]) -> Iterator[tuple[str, str, str]]:
     for n in networks:
-        if n["role"] == "chosen" and n["key"]:
-            blueprint = Blueprint.from_json(read_settings(path / "networks" / n["key"])["blueprint"])
-            yield n["name"], f"{show_quantity(n['macs'])} MACs, {n['label'].partition(' : ')[0]}", draw(blueprint)
+        if n.chosen and n.key:
+            blueprint = Blueprint.from_json(read_settings(path / NETWORK_TRAININGS / n.key)["blueprint"])
+            yield n.name, f"{_cost(n.macs)} MACs, {_strategy(n)}", draw(blueprint)
 
 
 def _shown(scale: Record) -> list[Record]:
     """The curves that were used, then those with the least error."""
     used = [c for c in scale["curves"] if c["family"] == scale["curve"]]
-    return [*used, *(c for c in scale["curves"] if c["family"] != scale["curve"])][:SHOWN]
+    return [*used, *(c for c in scale["curves"] if c["family"] != scale["curve"])][:PLOTTED_CURVES]
 
 
 def _curve_names(scale: Record) -> Iterator[tuple[str, str]]:
@@ -165,7 +182,7 @@ def _curves(scale: Record, dimension: int, stages: int) -> Plot:
 
 def _families(scale: Record, stages: int) -> Table:
     beyond = range(stages, len(scale["curves"][0]["values"]))
-    heads = ["curve", "error at a stage left out", *(f"stage {j + 1}: depth, width, resolution" for j in beyond)]
+    heads = ["curve", "error at a held-out stage", *(f"stage {j + 1}: depth, width, resolution" for j in beyond)]
     rows = []
     for c in scale["curves"]:
         name = c["formula"] + (" (used)" if c["family"] == scale["curve"] else "")
@@ -176,14 +193,14 @@ def _families(scale: Record, stages: int) -> Table:
 def _error(left_out: float | None) -> str:
     if left_out is None:
         return "-"
-    return f"{100 * left_out:.1f} %" if left_out < WILD else f"over {100 * WILD:.0f} %"
+    return f"{100 * left_out:.1f} %" if left_out < MAX_ERROR else f"over {100 * MAX_ERROR:.0f} %"
 
 
 def _ties(scale: Record, stages: int) -> Table:
     beyond = range(stages, len(scale["curves"][0]["values"]))
     heads = ["depth taken at", *(f"stage {j + 1}: depth, width, resolution" for j in beyond)]
     rows = [
-        [f"the {name} of the tied interval", *(_triple(values[j]) for j in beyond)]
+        [f"the {name} of the tied depths", *(_triple(values[j]) for j in beyond)]
         for name, values in scale["ties"].items()
     ]
     return heads, rows
@@ -208,14 +225,14 @@ def _states(chain: Sequence[Record]) -> Table:
         genes = ", ".join("/".join(map(str, c["genes"][1:])) for c in s["strategies"])
         base = "-" if s["base"] is None else "".join(map(str, s["base"]))
         rows.append([str(s["round"]), f"{s['score']:.4f}", f"{s['evaluations']:,}", genes, depths, base])
-    return ["round", "score", "asked for", "depth/width/side by stage", "tied depths", "base"], rows
+    return ["round", "score", "evaluations", "depth/width/resolution by stage", "tied depths", "base"], rows
 
 
 def _sampling(scale: Record) -> Table:
-    names = {"size": "stage first, by size", "uniform": "stage first, evenly", "plain": "all factors together"}
+    names = {"size": "stage first, by its size", "uniform": "stage first, uniformly", "plain": "all factors at once"}
     targets = scale["budgets"]["targets"]
     rows = [[names[way], *(f"{100 * m:.1f} %" for m in masses)] for way, masses in scale["sampling"].items()]
-    return ["drawn", *(f"near {show_quantity(t)}" for t in targets)], rows
+    return ["sampling", *(f"near {show_quantity(t)}" for t in targets)], rows
 
 
 def _order(order: Record | None) -> dict[str, str] | None:
@@ -225,7 +242,7 @@ def _order(order: Record | None) -> dict[str, str] | None:
     return {"n": str(order["n"]), **shown}
 
 
-def _costs(path: Path, networks: Sequence[Record]) -> Table:
+def _costs(path: Path, networks: Sequence[NetworkRecord]) -> Table:
     rows = [[r["what"], _time(r["seconds"]), r["how"]] for r in accounting(path, networks)]
     return ["", "time", "how"], rows
 

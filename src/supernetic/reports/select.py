@@ -4,39 +4,53 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from math import log, nan
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
+from ..metrics import find
 from ..objective import show_quantity
+from ..ranking.sentences import outcome
+from ..runs import files
+from ..selection.decision import BIT
+from ..selection.scores import METRICS
+from ..selection.summary_text import sentences
 from .page import REPORT, fill, flat, write_page
 from .select_sizes import size_curves
 from .series_plots import Plot, Series, categories, style_of
-from .summary_text import listed, signed
+from .summary_text import listed, signed, typeset
 
-RECORD = "select.json"
+RECORD = files.SELECT
 FILES = {
-    "trainings.csv": "every training",
-    "profiles.csv": "means, spreads and places at every size",
-    "agreement.csv": "rankings against the last",
-    "mdl.csv": "description lengths",
+    files.TRAININGS_CSV: "every training",
+    files.PROFILES_CSV: "means, spreads and ranks at every size",
+    files.AGREEMENT_CSV: "rankings compared with the final one",
+    files.DESCRIPTION_LENGTHS_CSV: "description lengths",
     RECORD: "everything, for programs",
 }
-NAMES = {
-    "calibrated_cross_entropy": "calibrated cross-entropy",
-    "cross_entropy": "cross-entropy",
-    "error": "error rate",
+NAMES = {m: find(m).label for m in METRICS}
+UNITS = {m: find(m).unit for m in METRICS}
+TARGETS = {
+    "own": "each compared with its own final ranking",
+    "error": "both compared with the final ranking by error rate",
+    "calibrated_cross_entropy": "both compared with the final ranking by calibrated cross-entropy",
 }
-UNITS = {"calibrated_cross_entropy": "nats", "cross_entropy": "nats", "error": "%"}
-BIT = log(2)
+CLOSER = {"better": "closer", "worse": "farther"}
 
 Record = Mapping[str, Any]
 Table = tuple[list[str], list[list[str]]]
 
 
 def write_select(run: str | Path) -> Path:
-    """Write `report.html` into the run, from its record alone."""
+    """Write `report.html` into the run of a choice of models, from its record alone.
+
+    Args:
+        run: The run directory.
+
+    Returns:
+        The page.
+    """
     path = Path(run)
     try:
         record = json.loads((path / RECORD).read_text())
@@ -49,11 +63,12 @@ def write_select(run: str | Path) -> Path:
 
 def page(record: Record, place: str) -> dict[str, Any]:
     """All that the template shows."""
+    answer, *rest = map(typeset, sentences(record))
     return {
         "title": f"Which model for {record['data']}?",
         "place": place,
-        "answer": record["sentences"][0],
-        "sentences": record["sentences"][1:],
+        "answer": answer,
+        "sentences": rest,
         "lead": _lead(record),
         "notes": record["notes"],
         "legend": [(style_of(i), m) for i, m in enumerate(record["models"])],
@@ -78,8 +93,8 @@ def _lead(record: Record) -> str:
     sizes = listed([f"{n:,}" for n in record["sizes"]])
     seeds = listed([str(s) for s in record["seeds"]])
     return (
-        f"{len(record['models'])} models, trained on {sizes} images with {seeds} seeds, nine tenths to learn from and "
-        f"one to calibrate with; scored on the {record['scored']:,} images of the {record['on']} split."
+        f"{len(record['models'])} models, trained on {sizes} images with {seeds} seeds. Nine tenths of the images "
+        f"train, one tenth calibrates; scores are taken on the {record['scored']:,} images of the {record['on']} split."
     )
 
 
@@ -101,7 +116,7 @@ def _plot(series: Sequence[Series], record: Record, label: str) -> str:
 
 
 def _models(record: Record) -> Table:
-    """The largest rung: costs and the three metrics, the best first."""
+    """The largest size: costs and the three metrics, the best first."""
     heads = ["model", "MACs", "parameters", *(f"{n}, {UNITS[m]}" for m, n in NAMES.items())]
     heads = [*heads, "calibrated, bits", "cross-entropy, bits", "learning rate"]
     rows = []
@@ -123,11 +138,11 @@ def _rankings(record: Record) -> Iterator[tuple[str, Table]]:
             scores = {m: float(p[metric]["mean"][k]) for m, p in record["profiles"].items()}
             columns.append(sorted(scores, key=lambda m: scores[m]))
         rows = [[str(i), *row] for i, row in enumerate(zip(*columns, strict=True), 1)]
-        yield name, (["place", *_places(record)], rows)
+        yield name, (["rank", *_places(record)], rows)
 
 
 def _agreement(record: Record) -> tuple[str, Table] | None:
-    """Tau and the share of draws with the same best model, by size; each metric against its own last ranking."""
+    """Tau and the share of draws with the same best model, by size; each metric against its own final ranking."""
     own = [a for a in record["agreements"] if a["metric"] == a["target"]]
     if not own:
         return None
@@ -138,8 +153,8 @@ def _agreement(record: Record) -> tuple[str, Table] | None:
         series.append(Series(name, style_of(i), [a["tau"] for a in mine], [nan] * len(mine)))
         rows.append([name, *(_tau(a) for a in mine)])
     across = [a for a in record["agreements"] if a["metric"] == "calibrated_cross_entropy" and a["target"] == "error"]
-    rows.append(["calibrated cross-entropy, against the last error rates", *(_tau(a) for a in across)])
-    svg = categories(series, places, "tau with the largest rung", zero=True)
+    rows.append(["calibrated cross-entropy, against the final error rates", *(_tau(a) for a in across)])
+    svg = categories(series, places, "tau with the final ranking", zero=True)
     return svg, (["ranking by", *places], rows)
 
 
@@ -149,15 +164,13 @@ def _tau(a: Record) -> str:
 
 
 def _contest(c: Record) -> tuple[str, str, str]:
-    target = {"own": "each against its own last ranking", "error": "both against the last error rates"}.get(
-        c["target"], "both against the last calibrated cross-entropies"
-    )
+    verdict = outcome(c["low"], c["high"])
     numbers = signed(f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]")
-    return target, numbers, c["verdict"]
+    return TARGETS[c["target"]], numbers, CLOSER.get(verdict, verdict)
 
 
 def _worth(record: Record) -> Iterator[tuple[str, Table]]:
-    """The curve's word for more data, with the shares of draws in which each model is the best then."""
+    """What the curves predict for more data, with the shares of draws in which each model is the best then."""
     known = record["decision"]["worth"]
     if not known:
         return
@@ -172,7 +185,8 @@ def _worth(record: Record) -> Iterator[tuple[str, Table]]:
         series.append(Series(m, style_of(i), [*calibrated["mean"], *(w["value"] for w in later)], [*reach, *ahead]))
         gains = [signed(f"{w['gain']:.3f} [{w['gain_low']:.3f}, {w['gain_high']:.3f}]") for w in later]
         rows.append([m, *gains, *(f"{100 * w['best']:.0f} %" for w in later)])
-    heads = ["model", *(f"gain by {t:g} times, nats" for t in times), *(f"best then, {t:g} times" for t in times)]
+    gain_heads = (f"gain with {t:g} times the data, nats" for t in times)
+    heads = ["model", *gain_heads, *(f"best with {t:g} times" for t in times)]
     yield categories(series, places, "calibrated cross-entropy, nats", zero=False), (heads, rows)
 
 
@@ -182,7 +196,7 @@ def _checks(record: Record) -> Table | None:
          "yes" if c["low"] <= c["true"] <= c["high"] else "no"]
         for c in record["decision"]["checks"]
     ]  # fmt: skip
-    return (["model", "foretold, nats", "measured, nats", "within"], rows) if rows else None
+    return (["model", "predicted, nats", "measured, nats", "within the interval"], rows) if rows else None
 
 
 def _lengths(record: Record) -> Table:
@@ -191,7 +205,7 @@ def _lengths(record: Record) -> Table:
          show_quantity(round(x["total"] / BIT)), f"{x['low'] / BIT:,.0f} to {x['high'] / BIT:,.0f}"]
         for x in record["decision"]["lengths"]
     ]  # fmt: skip
-    return ["model", "bits per label", "nats per label", "bits in all", "95 %"], rows
+    return ["model", "bits per label", "nats per label", "bits in all", "95 % interval"], rows
 
 
 def _floats(values: Sequence[float | None]) -> list[float]:

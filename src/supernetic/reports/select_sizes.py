@@ -1,6 +1,6 @@
 """Model-size curves: the members of one family against their parameters, a line for each number of images.
 
-Paper: "Small Data, Big Decisions" (000), section 1: whether larger models are worse on little data, and whether
+Paper: "Small Data, Big Decisions", section 1: whether larger models are worse on little data, and whether
 calibration changes that.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from ..objective import show_quantity
 from .series_plots import Plot, Series, categories, style_of
 
-FEWEST = 2  # members of a curve
+MIN_MEMBERS = 2  # of a family that has a curve
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,19 @@ class SizeCurves:
 
 
 def size_curves(record: Mapping[str, Any], labels: Mapping[str, str]) -> list[SizeCurves]:
-    """Of all families that have several members; `labels` are those of the metrics."""
+    """The curves of all families that have several members.
+
+    Args:
+        record: The content of `select.json`.
+        labels: The label of each metric.
+
+    Returns:
+        The curves, family by family.
+    """
     families: dict[str, list[str]] = {}
     for model in record["profiles"]:
         families.setdefault(family_of(model), []).append(model)
-    return [_curves(record, f, m, labels) for f, m in families.items() if len(m) >= FEWEST]
+    return [_curves(record, f, m, labels) for f, m in families.items() if len(m) >= MIN_MEMBERS]
 
 
 def family_of(model: str) -> str:

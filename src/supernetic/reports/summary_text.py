@@ -1,4 +1,4 @@
-"""What a run says in words: numbers for people, how far it is, and the headline, honest also where little was shown."""
+"""What a run says in words: numbers for people, how far it is, and the headline, honest also where little is known."""
 
 from __future__ import annotations
 
@@ -8,79 +8,71 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+from .. import metrics
 from ..objective import show_quantity
-from ..runs.records import Model, Record
+from ..ranking.sentences import (
+    NOT_SIGNIFICANT,
+    REASON,
+    decided,
+    insignificance,
+    not_significant,
+    outcome,
+    table_sentence,
+)
+from ..runs.files import MODEL_RECORD, NETWORKS, SEARCH, SUPERNET
+from ..runs.view import Model, RunView
 
 MINUS = "\N{MINUS SIGN}"
 SPACE = "\N{NO-BREAK SPACE}"
 UNKNOWN = "\N{EN DASH}"
 STEPS = {  # of a search from images, and what each is called while it is still to come
-    "check": "the check of the data",
-    "plan": "the plan",
+    "check": "checking the data",
+    "plan": "planning",
     "train": "training the supernet",
-    "search": "the search",
+    "search": "searching",
     "compare": "training the chosen models and their controls",
-    "test": "the test",
-    "export": "the exported models",
+    "test": "testing",
+    "export": "exporting the models",
 }
-WORDS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-NAMES = {
-    "cost/macs": "MACs",
-    "cost/params": "parameters",
-    "cost/peak": "peak activations",
-    "latency/ms": "latency",
-    "proxy/rank_ensemble": "vote",
-    "proxy/naswot": "NASWOT",
-    "proxy/jacov": "Jacobian covariance",
-    "proxy/layers": "layers",
-    "proxy/grad_norm": "gradient norm",
-    "valid/accuracy": "validation accuracy",
-    "valid/cross_entropy": "validation cross-entropy",
-    "valid/subset_training": "calibrated cross-entropy after a training on a subset",
-    "test/accuracy": "test accuracy",
-    "test/cross_entropy": "test cross-entropy",
-}
+NUMBER_WORDS = (
+    *("none", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
 
 
-def vote_told(voters: Mapping[str, int]) -> str:
-    """Who votes, where the score is a vote."""
-    if not voters:
+def ensemble_text(proxies: Mapping[str, int]) -> str:
+    """What a rank ensemble consists of, where the score is one; `proxies` gives the reference networks of each."""
+    if not proxies:
         return ""
-    names = listed([metric_name(name) for name in voters])
-    return f"The vote is the mean place among {max(voters.values())} random networks (0 worst, 1 best) by {names}."
+    names = listed([metrics.label(name) for name in proxies])
+    references = max(proxies.values())
+    return f"The rank ensemble is the mean rank among {references} random networks (0 worst, 1 best) by {names}."
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def metric_name(name: str) -> str:
-    """A metric's name for people; a column of a table keeps the name that it has there."""
-    short_name = name.removeprefix("proxy/").replace("_", " ")
-    return NAMES.get(name) or (name.removeprefix("table/") if "table/" in name else short_name)
-
-
-def in_words(sentence: str) -> str:
-    """A recorded sentence with the metrics' names for people."""
-    for name, told in NAMES.items():
-        sentence = capital(sentence.replace(name, told)) if sentence.startswith(name) else sentence.replace(name, told)
+def typeset(sentence: str) -> str:
+    """A sentence with a minus that is as wide as a plus in front of its numbers."""
     return re.sub(r"(?<![\w-])-(?=\d)", MINUS, sentence)
 
 
 def short(name: str) -> str:
-    """The same without its split, where that goes without saying."""
-    return metric_name(name).removeprefix("validation ")
+    """A metric's name for people without its split, where that goes without saying."""
+    return metrics.label(name).removeprefix("validation ")
 
 
 def show(name: str, value: float | None) -> str:
     """A metric's value with its unit."""
     if value is None or not isfinite(value):
         return UNKNOWN
-    if name.startswith("latency/"):
-        return f"{value:.3g}{SPACE}ms"
-    if name.startswith("cost/"):
-        return show_quantity(value)
-    if name.endswith("accuracy"):
-        return percent(value)
+    match metrics.find(name).unit:
+        case metrics.MILLISECONDS:
+            return f"{value:.3g}{SPACE}ms"
+        case metrics.COUNT:
+            return show_quantity(value)
+        case metrics.PERCENT:
+            return percent(value)
     return signed(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.6g}")
 
 
@@ -122,7 +114,7 @@ def count(n: int, noun: str, plural: str = "") -> str:
 
 def number(n: int) -> str:
     """In a sentence: small numbers as words."""
-    return WORDS[n] if n < len(WORDS) else f"{n:,}"
+    return NUMBER_WORDS[n] if n < len(NUMBER_WORDS) else f"{n:,}"
 
 
 def listed(items: Sequence[str]) -> str:
@@ -138,7 +130,7 @@ def capital(text: str) -> str:
 # --- how far it is ----------------------------------------------------------------------------------------------------
 
 
-def missing(run: Record) -> list[str]:
+def missing(run: RunView) -> list[str]:
     """The steps that are still to come, the current one first; none when the run is finished."""
     if run.job != "search" or "table" in run.settings:
         step = "train" if run.job == "train" else "search"
@@ -146,16 +138,16 @@ def missing(run: Record) -> list[str]:
     done = {
         "check": bool(run.settings.get("data")),
         "plan": "plan" in run.settings,
-        "train": (run.path / "supernet.safetensors").exists() or bool(run.trials),
-        "search": (run.path / "search.json").exists(),
-        "compare": (run.path / "networks.json").exists(),
+        "train": (run.path / SUPERNET).exists() or bool(run.trials),
+        "search": (run.path / SEARCH).exists(),
+        "compare": (run.path / NETWORKS).exists(),
         "test": bool(run.trust),
-        "export": bool(run.chosen) and all("model.json" in m.files or m.failed for m in run.chosen),
+        "export": bool(run.chosen) and all(MODEL_RECORD in m.files or m.failed for m in run.chosen),
     }
     return [step for step in STEPS if not done[step]]
 
 
-def status(run: Record) -> str:
+def status(run: RunView) -> str:
     """Such as: training the supernet, step 300 of 2,000."""
     left = missing(run)
     if not left:
@@ -168,31 +160,31 @@ def status(run: Record) -> str:
     if left[0] == "compare":
         planned = run.settings.get("plan", {}).get("networks")
         return f"training networks, {run.trained}{f' of {planned}' if planned else ''} done"
-    return f"next is {STEPS[left[0]]}"
+    return f"next: {STEPS[left[0]]}"
 
 
 def total_steps(settings: Mapping[str, Any]) -> int | None:
     """Steps of the supernet's training, where the settings say so."""
-    found = settings.get("steps") or settings.get("plan", {}).get("supernet_steps")
-    return int(found) if found else None
+    steps = settings.get("steps") or settings.get("plan", {}).get("supernet_steps")
+    return int(steps) if steps else None
 
 
 # --- the headline -----------------------------------------------------------------------------------------------------
 
 
-def title(run: Record) -> str:
+def title(run: RunView) -> str:
     """What was done on what."""
     space = run.settings.get("space", "")
-    name = (space.get("name", "") if isinstance(space, Mapping) else str(space)) or run.search.get("space", "")
+    name = (space.get("name", "") if isinstance(space, Mapping) else str(space)) or run.search.space
     data = run.settings.get("data", {})
     where = data.get("name", "") if isinstance(data, Mapping) else ""
     what = {"train": "Supernet of ", "search": "Search of "}.get(run.job, "Run ")
     return f"{what}{name or run.path.name}" + (f" on {where}" if where else "")
 
 
-def budgets(run: Record) -> str:
+def budgets(run: RunView) -> str:
     """The limits, as they were asked for."""
-    asked = run.settings.get("asked", {}).get("where") or run.search.get("where") or run.settings.get("where") or ()
+    asked = run.settings.get("asked", {}).get("where") or run.search.where or run.settings.get("where") or ()
     texts = [w for w in ([asked] if isinstance(asked, str) else asked) if isinstance(w, str)]
     return listed([_limit(w) for w in texts])
 
@@ -202,23 +194,34 @@ def _limit(text: str) -> str:
     name = re.match(r"\s*([\w./-]+)", text)
     if not name:
         return text
-    full = next((k for k in NAMES if name[1] in (k, k.rpartition("/")[2], k.partition("/")[0])), name[1])
     rest = text[name.end() :].strip()
     for sign, shown in (("<=", "≤"), (">=", "≥"), ("<", "<"), (">", ">")):
         if rest.startswith(sign):
             rest = f"{shown}{SPACE}{rest.removeprefix(sign).strip()}"
             break
-    return f"{metric_name(full)}{SPACE}{rest}"
+    return f"{metrics.label(name[1])}{SPACE}{rest}"
 
 
-def headline(run: Record) -> list[str]:
-    """Sentences: the models, how far the ranking can be trusted, the controls."""
-    trust = run.trust
-    said = (_models(run), _trust(trust.get("tau")), _controls(trust.get("comparisons")), _table(trust.get("table")))
-    return [s for s in said if s]
+def headline(run: RunView) -> list[str]:
+    """Say the most important things about a run.
+
+    Args:
+        run: The run.
+
+    Returns:
+        Sentences: the models, how far the ranking can be trusted, the controls, the best place in a benchmark's table.
+    """
+    trust, table = run.trust, run.trust.get("table")
+    sentences = (
+        _models(run),
+        _trust(trust.get("tau")),
+        _controls(trust),
+        table_sentence(table, table) if table else "",
+    )
+    return [s for s in sentences if s]
 
 
-def _models(run: Record) -> str:
+def _models(run: RunView) -> str:
     if not run.chosen:
         return _progress(run)
     within = f" within {limits}" if (limits := budgets(run)) else ""
@@ -230,7 +233,7 @@ def _models(run: Record) -> str:
     name = run.score.name
     each = listed([f"{m.name} has {show(name, m.score[name])}{_at(m)}" for m in run.chosen if name in m.score])
     return (
-        f"{head}, by {metric_name(name)}{'' if 'table' in run.settings else ' in the supernet'}: {each}."
+        f"{head}, by {metrics.label(name)}{'' if 'table' in run.settings else ' in the supernet'}: {each}."
         if each
         else ""
     )
@@ -240,7 +243,7 @@ def _at(model: Model) -> str:
     return "" if model.macs is None else f" at {show_quantity(model.macs)}{SPACE}MACs"
 
 
-def _progress(run: Record) -> str:
+def _progress(run: RunView) -> str:
     if run.job == "train" and run.curves:
         c = run.curves[0]
         return f"After {c.steps[-1]:,} steps the training loss is {c.losses[-1]:.4g}."
@@ -249,52 +252,37 @@ def _progress(run: Record) -> str:
         return ""
     best = max(scores) if run.score.maximise else min(scores)
     scored = capital(count(sum(run.statuses.values()), "architecture"))
-    return f"{scored} scored; the best {metric_name(run.score.name)} so far is {show(run.score.name, best)}."
+    return f"{scored} scored; the best {metrics.label(run.score.name)} so far is {show(run.score.name, best)}."
 
 
 def _trust(tau: Mapping[str, Any] | None) -> str:
     if not tau or tau.get("value") is None:
         return ""
-    said = "that the supernet ranks networks is not shown, n is too small"
-    if tau.get("shown"):
-        said = "better scores go with better networks"
+    if tau.get("significant"):
+        verdict = "better scores go with better networks"
     elif tau.get("high") is not None and tau["high"] < 0:
-        said = "better scores go with worse networks, the ranking must not be trusted"
-    return f"{tau_told(tau)} between the supernet's score and accuracy after training: {said}."
+        verdict = "better scores go with worse networks, so do not trust this ranking"
+    else:
+        verdict = insignificance(tau)
+    return f"{tau_text(tau)} between the supernet's score and accuracy after training: {verdict}."
 
 
-def tau_told(tau: Mapping[str, Any]) -> str:
+def tau_text(tau: Mapping[str, Any]) -> str:
     """Kendall's tau with its interval and n."""
     known = tau.get("low") is not None and tau.get("high") is not None
     bounds = f"95{SPACE}% interval {interval(tau['low'], tau['high'])}, " if known else ""
     return f"Kendall's tau is {signed(format(tau['value'], '.2f'))} ({bounds}n{SPACE}={SPACE}{tau['n']})"
 
 
-def verdict(low: float, high: float) -> str:
-    """What a 95 % interval of a difference says: won, lost, or open where it holds 0."""
-    return "won" if low > 0 else "lost" if high < 0 else "open"
-
-
-def _controls(comparisons: Sequence[Mapping[str, Any]] | None) -> str:
-    known = [c for c in comparisons or () if c.get("low") is not None and c.get("high") is not None]
-    if not known:
+def _controls(trust: Mapping[str, Any]) -> str:
+    """How many comparisons with controls were won and lost."""
+    comparisons = decided(trust)
+    if not comparisons:
         return ""
-    found = Counter(verdict(c["low"], c["high"]) for c in known)
-    better, worse, open_ = found["won"], found["lost"], found["open"]
-    many = f"{number(len(known))} {'comparison' if len(known) == 1 else 'comparisons'}"
-    text = f"Of {many} with controls on test images, the chosen models are shown better in "
-    text += number(better) if better else "none"
-    text += f" and worse in {number(worse)}" if worse else ""
-    return text + (f"; {number(open_)} {'is' if open_ == 1 else 'are'} not decided." if open_ else ".")
-
-
-def _table(table: Mapping[str, Any] | None) -> str:
-    if not table:
-        return ""
-    model = f"{table['model']} is" if table.get("model") else "the best of them is"
-    values = [f"{table['value']:.2f}"] if table.get("value") is not None else []
-    values += [f"the best has {table['best']:.2f}"] if table.get("best") is not None else []
-    told = f" ({', '.join(values)})" if values else ""
-    text = f"In the benchmark's table, by {table['column']}, {model} number {table['rank']:,} of {table['of']:,}{told}"
-    small = table.get("no_larger")
-    return text + (f", and {small['rank']:,} of the {small['of']:,} with no more MACs." if small else ".")
+    counts = Counter(outcome(c["low"], c["high"]) for c in comparisons)
+    better, worse, rest = counts["better"], counts["worse"], counts[NOT_SIGNIFICANT]
+    many = f"{number(len(comparisons))} {'comparison' if len(comparisons) == 1 else 'comparisons'}"
+    text = f"Of {many} with controls on test images, the chosen models are significantly better in {number(better)}"
+    text += f" and significantly worse in {number(worse)}" if worse else ""
+    reason = not_significant(explained=REASON in _trust(trust.get("tau")))
+    return text + (f"; {number(rest)} {'is' if rest == 1 else 'are'} {reason}." if rest else ".")

@@ -28,9 +28,22 @@ from filelock import lock_descriptor
 
 from .. import __version__
 from ..errors import RunError
+from .files import LOCK, SETTINGS, TIMINGS, TRIALS
 
-SETTINGS, TRIALS, TIMINGS = "run.toml", "trials.jsonl", "timings.jsonl"
-LEFTOVERS = {".lock", f".{SETTINGS}.tmp"}  # all that a run killed before its first file can leave behind
+__all__ = [
+    "SETTINGS",
+    "TIMINGS",
+    "TRIALS",
+    "Run",
+    "jsonable",
+    "open_run",
+    "read_records",
+    "read_settings",
+    "same_settings",
+    "write_atomically",
+]
+
+LEFTOVERS = {LOCK, f".{SETTINGS}.tmp"}  # all that a run killed before its first file can leave behind
 
 
 @dataclass(frozen=True)
@@ -183,7 +196,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _lock(path: Path, patience: float) -> int:
-    descriptor = os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     until = monotonic() + patience
     while True:
         try:

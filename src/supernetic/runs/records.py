@@ -1,341 +1,354 @@
-"""A run directory as plain records. Every file may be missing: reports are written from the first minute on."""
+"""Typed readers of the files that a search leaves in its run directory.
+
+Each file is checked when it is read: a field of the wrong type is a `RunError` of one line that names the file and the
+field. `view` puts all files of a run together for reports.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from .. import pareto
-from ..blueprint import Blueprint
-from ..errors import InputError, RunError
-from ..objective import Objective, parse_objective
-from .directory import SETTINGS, TIMINGS, TRIALS, read_records, read_settings
-from ..space import Arch, Space
+from ..errors import RunError
+from ..space import Arch
+from .files import NETWORKS, SEARCH, TRUST
 
-FILES = {  # of a model, and what the page calls them
-    "model.safetensors": "weights",
-    "model.onnx": "ONNX",
-    "model.json": "settings",
-    "README.md": "card",
-    "labels.txt": "labels",
-}
-SCORES = ("valid/cross_entropy", "valid/accuracy")
-LOWER = ("cross_entropy", "loss", "error", "time", "seconds")  # ends of metric names for which less is better
-CHUNK = 50  # evaluations between two points of progress where a search has no generations
+CHOSEN = "chosen"  # the role of the networks that the search found; all others are controls
+TRAINED, INHERITED = "trained", "inherited"  # which weights of a chosen network are exported
+NAME = re.compile(r"\w[\w.+-]*")  # of networks and keys: they name directories
+
+LONGEST_VALUE = 60  # characters of a wrong value in an error message
+
+MetricValues = Mapping[str, float | None]  # what is not finite is null
+T = TypeVar("T")
+D = TypeVar("D")
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One evaluated architecture. `level` is 0 for most, 1 on the front, 2 if chosen."""
+class NetworkRecord:
+    """One entry of `networks.json`: a chosen network or a control. What is not known yet is None or empty.
 
-    arch: Arch
-    metrics: Mapping[str, float]
-    name: str = ""
-    level: int = 0
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A training: the loss at its steps."""
-
-    name: str
-    steps: tuple[int, ...]
-    losses: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Model:
-    """A network that was trained on its own: a chosen one or a control. What is not known yet is empty."""
+    Args:
+        name: Its name in the run, such as `model-1`.
+        role: `chosen`, or the kind of control.
+        against: The chosen network that a control is compared with.
+        label: The architecture in words.
+        arch: The architecture, if it is one of the run's space.
+        macs: Multiply-accumulates for one image.
+        params: Trainable numbers.
+        key: The directory of its training under `networks/`.
+        score: Metrics by the supernet.
+        trained: Metrics after training on its own.
+        test: Metrics on the test split, of the weights that are compared with others.
+        inherited: Metrics on the test split with the supernet's weights, where the network was trained as well.
+        latency: Measured milliseconds with their interval, and the engine.
+        failed: Why its training failed.
+        fold: What became of the stabilisers of skipped layers.
+        weights: Which weights are exported: `trained` or `inherited`; nothing for a control.
+    """
 
     name: str
     role: str
+    against: str = ""
     label: str = ""
-    against: str = ""  # the chosen one that a control is compared with
-    key: str = ""
     arch: Arch | None = None
     macs: int | None = None
     params: int | None = None
-    latency: float | None = None  # milliseconds
-    score: Mapping[str, float] = field(default_factory=dict)  # by the supernet
-    trained: Mapping[str, float] = field(default_factory=dict)
-    inherited: Mapping[str, float] = field(default_factory=dict)  # with the supernet's own weights
-    test: Mapping[str, float] = field(default_factory=dict)
-    hands_over: str = ""  # which weights a chosen one has: trained, inherited
-    failed: str = ""  # why its training did
+    key: str | None = None
+    score: MetricValues | None = None
+    trained: MetricValues | None = None
+    test: MetricValues | None = None
+    inherited: MetricValues | None = None
+    latency: Mapping[str, float | str] | None = None
+    failed: str = ""
     fold: Mapping[str, Any] | None = None
-    blueprint: Blueprint | None = None
-    files: tuple[str, ...] = ()  # that exist under models/NAME
+    weights: str = ""
 
     @property
     def chosen(self) -> bool:
         """Whether the search found it; the others are controls."""
-        return self.role == "chosen"
+        return self.role == CHOSEN
 
     @property
-    def accuracy(self) -> float | None:
-        """On test images, with the weights that are handed over."""
-        own = self.inherited if self.hands_over == "inherited" else {}
-        return own.get("test/accuracy", self.test.get("test/accuracy"))
+    def exports_inherited(self) -> bool:
+        """Whether the weights to be exported are the supernet's."""
+        return self.weights == INHERITED
 
+    @classmethod
+    def from_json(cls, record: Any, file: str | Path = NETWORKS) -> NetworkRecord:
+        """Read an entry.
 
-@dataclass(frozen=True)
-class Record:
-    """All that the files of a run say."""
+        Args:
+            record: The entry as JSON has it.
+            file: Where it comes from, for error messages.
 
-    path: Path
-    settings: Mapping[str, Any]
-    space: Space | None
-    search: Mapping[str, Any]  # search.json, or the result of a search on a table
-    result: Mapping[str, Any]
-    trust: Mapping[str, Any]
-    voters: Mapping[str, int]  # where the score is a vote: on how many reference networks each metric was asked
-    trials: tuple[Trial, ...]  # those that count, in the order asked
-    statuses: Mapping[str, int]
-    first: int  # how many trials of any status began the search at random
-    sampled: tuple[Trial, ...]  # those among them that count
-    models: tuple[Model, ...]
-    curves: tuple[Curve, ...]  # the supernet's first
-    trained: int  # networks whose training is finished
-    seconds: Mapping[str, float]  # wall time of each step
-    splits: Mapping[str, int]
+        Returns:
+            The record; fields that it does not know are ignored.
+        """
+        fields = _Fields(record, f"{file}: a network")
+        return cls(
+            name=fields.required("name", NAMED),
+            role=fields.required("role", TEXT),
+            against=fields.get("against", NAMED, ""),
+            label=fields.get("label", TEXT, ""),
+            arch=fields.get("arch", ARCH, None),
+            macs=fields.get("macs", COUNT, None),
+            params=fields.get("params", COUNT, None),
+            key=fields.get("key", NAMED, None),
+            score=fields.get("score", METRICS, None),
+            trained=fields.get("trained", METRICS, None),
+            test=fields.get("test", METRICS, None),
+            inherited=fields.get("inherited", METRICS, None),
+            latency=fields.get("latency", LATENCY, None),
+            failed=fields.get("failed", TEXT, ""),
+            fold=fields.get("fold", TABLE, None),
+            weights=fields.get("weights", EXPORTED, ""),
+        )
 
-    @property
-    def job(self) -> str:
-        """search, train, or nothing if the settings do not say."""
-        return str(self.settings.get("job", ""))
-
-    @cached_property
-    def objectives(self) -> tuple[Objective, ...]:
-        """What the search was for."""
-        said = self.settings.get("objectives") or self.search.get("objectives") or ()
-        return tuple(parse_objective(o) for o in said)
-
-    @property
-    def score(self) -> Objective:
-        """The first objective that is no cost: what the vertical axis shows."""
-        return next((o for o in self.objectives if not is_cost(o.name)), Objective(SCORES[0], False))
-
-    @property
-    def cost(self) -> Objective:
-        """The first objective that is a cost: what the horizontal axis shows."""
-        return next((o for o in self.objectives if is_cost(o.name)), Objective("cost/macs", False))
-
-    @property
-    def chosen(self) -> tuple[Model, ...]:
-        """The models that the search found."""
-        return tuple(m for m in self.models if m.chosen)
-
-    @property
-    def controls(self) -> tuple[Model, ...]:
-        """The networks that they are compared with."""
-        return tuple(m for m in self.models if not m.chosen)
-
-    def model(self, name: str) -> Model | None:
-        """The model of that name."""
-        return next((m for m in self.models if m.name == name), None)
-
-    def blueprint(self, arch: Arch) -> Blueprint | None:
-        """The network of an architecture, where the space is known."""
-        try:
-            return self.space.blueprint(self.space.check(arch)) if self.space is not None else None
-        except InputError:
-            return None
-
-    @cached_property
-    def generations(self) -> list[Mapping[str, Any]]:
-        """How the search went on: as recorded, else counted again from the trials."""
-        recorded: list[Mapping[str, Any]] = list(self.search.get("generations") or ())
-        return recorded or list(self._recounted())
-
-    def _recounted(self) -> Iterator[Mapping[str, Any]]:
-        reference = self.search.get("reference") or {}
-        if not reference or any(o.name not in reference for o in self.objectives) or not self.trials:
-            return
-        worst = [-reference[o.name] if o.maximise else reference[o.name] for o in self.objectives]
-        points = pareto.points([t.metrics for t in self.trials], self.objectives)
-        step = int(self.settings.get("searcher", {}).get("population", CHUNK))
-        for number, n in enumerate([*range(step, len(points), step), len(points)], 1):
-            best = float(points[:n, 0].min()) * (-1 if self.objectives[0].maximise else 1)
-            front = len(pareto.front(points[:n]))
-            volume = pareto.hypervolume(points[:n], worst)
-            yield {"number": number, "evaluations": n, "front": front, "hypervolume": volume, "best": best}
-
-
-def is_cost(name: str) -> bool:
-    """Whether a metric says what a network costs, not how good it is."""
-    return name.startswith(("cost/", "latency/"))
-
-
-def lower_is_better(name: str) -> bool:
-    """The direction of a metric that is no objective."""
-    return is_cost(name) or name.endswith(LOWER)
-
-
-def read_run(path: str | Path, space: Space | None = None) -> Record:
-    """What there is. A directory that is no run is refused; a file that is there but damaged is named."""
-    path = Path(path)
-    if not path.is_dir():
-        raise RunError(f"there is no run directory {path}")
-    known = (SETTINGS, TRIALS, "metrics.jsonl", "search.json", "networks.json")
-    if not any((path / name).exists() for name in known):
-        raise RunError(f"{path} is not a run: it has no {SETTINGS}")
-    settings = read_settings(path) if (path / SETTINGS).exists() else {}
-    result = _json(path / "result.json", {})
-    search = _json(path / "search.json", {}) or (result if "front" in result else {})
-    trials = read_records(path / TRIALS)
-    kept = _trials(trials, settings, search, space)
-    first = int(search.get("first") or settings.get("searcher", {}).get("population") or 0)
-    models = tuple(_models(path, search, space))
-    splits = _json(path / "splits.json", {}).get("splits", {})
-    return Record(
-        path=path,
-        settings=settings,
-        space=space,
-        search=search,
-        result=result,
-        trust=_json(path / "trust.json", {}),
-        voters={name: len(answers) for name, answers in _json(path / "ballot.json", {}).items()},
-        trials=tuple(kept),
-        statuses={s: sum(t.get("status", "ok") == s for t in trials) for s in ("ok", "infeasible", "failed")},
-        first=first,
-        sampled=tuple(kept[: sum(t.get("status", "ok") == "ok" for t in trials[:first])]),
-        models=models,
-        curves=tuple(_curves(path, models)),
-        trained=len(list(path.glob("networks/*/result.json"))),
-        seconds=_seconds(path),
-        splits={name: len(rows) for name, rows in splits.items()},
-    )
-
-
-def _json(file: Path, missing: Any) -> Any:
-    if not file.exists():
-        return missing
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as e:
-        raise RunError(f"{file} is damaged: {e}") from None
-
-
-def _trials(
-    records: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], search: Mapping[str, Any], space: Space | None
-) -> list[Trial]:
-    """Trials that satisfy the constraints, with those on the front marked: as recorded, else found here."""
-    good = [r for r in records if r.get("status", "ok") == "ok"]
-    archs = [tuple(r["arch"]) for r in good]
-    metrics = [{k: v for k, v in r["metrics"].items() if v is not None} for r in good]
-    chosen = {tuple(r["arch"]) for r in search.get("chosen", ())}
-    front = {tuple(r["arch"]) for r in search.get("front", ())}
-    names = {tuple(r["arch"]): str(r.get("name", "")) for r in search.get("front", ())}
-    objectives = [parse_objective(o) for o in settings.get("objectives", ())]
-    if "front" not in search and objectives:
-        front = {archs[i] for i in pareto.front(pareto.points(metrics, objectives))}
-    if space is not None:
-        names = {a: space.name_of(a) for a in archs} | names
-    return [Trial(a, m, names.get(a, ""), (a in front) + (a in chosen)) for a, m in zip(archs, metrics, strict=True)]
-
-
-def _models(path: Path, search: Mapping[str, Any], space: Space | None) -> Iterator[Model]:
-    """The networks of a run; before they are trained, and for tables, the chosen architectures."""
-    networks = _json(path / "networks.json", [])
-    if not networks:
-        networks = [
-            {
-                "name": f"model-{i}",
-                "role": "chosen",
-                "arch": r["arch"],
-                "label": r.get("name", ""),
-                "found": r["metrics"],
-            }
-            for i, r in enumerate(search.get("chosen", ()), 1)
-        ]
-    found = {tuple(r["arch"]): r.get("metrics", {}) for r in search.get("front", ())}
-    for r in networks:
-        arch = tuple(r["arch"]) if r.get("arch") else None
-        metrics = r.get("metrics") or found.get(arch or (), {})
-        directory = path / "models" / r["name"]
-        card = _json(directory / "model.json", {})
-        score = r.get("score") or metrics
-        yield Model(
-            name=r["name"],
-            role=r.get("role", ""),
-            label=r.get("label") or "",
-            against=r.get("against") or "",
-            key=r.get("key") or "",
-            arch=arch,
-            macs=_first(r.get("macs"), metrics.get("cost/macs")),
-            params=_first(r.get("params"), metrics.get("cost/params")),
-            latency=_latency(r, metrics, card),
-            score={k: v for k, v in _numbers(score).items() if not is_cost(k)},
-            trained=_numbers(r.get("trained")),
-            inherited=_numbers(r.get("inherited")),
-            test=_numbers(r.get("test")),
-            hands_over=r.get("weights") or "",
-            failed=r.get("failed") or "",
-            fold=r.get("fold"),
-            blueprint=_blueprint(card, path / "networks" / str(r.get("key")), arch, space),
-            files=tuple(name for name in FILES if (directory / name).exists()),
+    def to_json(self) -> dict[str, Any]:
+        """The entry for the file; what only some networks have is left out of the others."""
+        always = ("name", "role", "against", "label", "arch", "macs", "params", "key", "score", "trained")
+        sometimes = ("failed", "fold", "weights", "test", "inherited", "latency")
+        arch = {"arch": None if self.arch is None else list(self.arch)}
+        return (
+            {name: getattr(self, name) for name in always}
+            | arch
+            | {name: value for name in sometimes if (value := getattr(self, name))}
         )
 
 
-def _numbers(record: Any) -> dict[str, float]:
-    return {k: v for k, v in (record or {}).items() if isinstance(v, int | float)}
+@dataclass(frozen=True)
+class FrontRecord:
+    """An architecture on the front, with its name and metrics."""
+
+    arch: Arch
+    name: str = ""
+    metrics: MetricValues = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Any, file: str | Path = SEARCH) -> FrontRecord:
+        """Read an entry; `file` is where it comes from, for error messages."""
+        fields = _Fields(record, f"{file}: an architecture")
+        return cls(fields.required("arch", ARCH), fields.get("name", TEXT, ""), fields.get("metrics", METRICS, {}))
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry for the file."""
+        return {"arch": list(self.arch), "name": self.name, "metrics": dict(self.metrics)}
 
 
-def _first(*values: Any) -> Any:
-    return next((v for v in values if v is not None), None)
+@dataclass(frozen=True)
+class SearchRecord:
+    """What a search found: `search.json`, or the result of a search on a table. Empty while there is none."""
+
+    space: str = ""
+    searcher: Mapping[str, Any] = field(default_factory=dict)
+    objectives: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    evaluations: int = 0
+    trials: Mapping[str, int] = field(default_factory=dict)  # how many were ok, infeasible, failed
+    front: tuple[FrontRecord, ...] = ()
+    chosen: tuple[FrontRecord, ...] = ()
+    hypervolume: float | None = None
+    reference: Mapping[str, float] = field(default_factory=dict)  # by objective, from which the volume is measured
+    first: int = 0  # how many trials began the search at random
+    generations: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def from_json(cls, record: Any, file: str | Path = SEARCH) -> SearchRecord:
+        """Read the record.
+
+        Args:
+            record: The file's content.
+            file: Where it comes from, for error messages.
+
+        Returns:
+            The record; fields that it does not know are ignored.
+        """
+        fields = _Fields(record, str(file))
+        front, chosen = (fields.required(name, TABLES) for name in ("front", "chosen"))
+        return cls(
+            space=fields.get("space", TEXT, ""),
+            searcher=fields.get("searcher", TABLE, {}),
+            objectives=fields.get("objectives", TEXTS, ()),
+            where=fields.get("where", TEXTS, ()),
+            evaluations=fields.get("evaluations", COUNT, 0),
+            trials=fields.get("trials", TABLE, {}),
+            front=tuple(FrontRecord.from_json(r, file) for r in front),
+            chosen=tuple(FrontRecord.from_json(r, file) for r in chosen),
+            hypervolume=fields.get("hypervolume", NUMBER, None),
+            reference=fields.get("reference", TABLE, {}),
+            first=fields.get("first", COUNT, 0),
+            generations=fields.get("generations", TABLES, ()),
+        )
 
 
-def _latency(record: Mapping[str, Any], metrics: Mapping[str, float], card: Mapping[str, Any]) -> float | None:
-    """Milliseconds, wherever they are written; measured ones first."""
-    places = (record, record.get("test"), card.get("metrics"), record.get("score"), metrics)
-    found = _first(*(p.get("latency/ms") for p in places if isinstance(p, Mapping)))
-    return None if found is None else float(found)
+def read_networks(run: str | Path) -> tuple[NetworkRecord, ...]:
+    """The networks of a run, the chosen ones first.
+
+    Args:
+        run: The run directory.
+
+    Returns:
+        The entries of `networks.json`. A run that has none is refused.
+    """
+    file = Path(run) / NETWORKS
+    if not file.exists():
+        raise RunError(f"{run} holds no finished search: it has no {NETWORKS}")
+    return networks_of(read_json(file), file)
 
 
-def _blueprint(card: Mapping[str, Any], training: Path, arch: Arch | None, space: Space | None) -> Blueprint | None:
-    """From the model's own file, else from its training, else from the space."""
-    there = read_settings(training) if (training / SETTINGS).exists() else {}
-    layers = card.get("blueprint") or there.get("blueprint")
+def networks_of(records: Any, file: str | Path = NETWORKS) -> tuple[NetworkRecord, ...]:
+    """The entries of `networks.json` from its content; no two may have the same name."""
+    if not isinstance(records, list):
+        raise RunError(f"{file} must be a list of networks, got {_shown(records)}")
+    networks = tuple(NetworkRecord.from_json(r, file) for r in records)
+    names = [n.name for n in networks]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise RunError(f"{file}: names of networks must differ, got {twice!r} twice")
+    return networks
+
+
+def read_search(run: str | Path) -> SearchRecord:
+    """What a search found.
+
+    Args:
+        run: The run directory.
+
+    Returns:
+        The content of `search.json`. A run without it is not finished and is refused.
+    """
+    return SearchRecord.from_json(_finished(Path(run), SEARCH), Path(run) / SEARCH)
+
+
+def read_trust(run: str | Path) -> dict[str, Any]:
+    """The facts about how far a search may be trusted; `ranking.sentences` puts them into words.
+
+    Args:
+        run: The run directory.
+
+    Returns:
+        The content of `trust.json`: `tau`, `comparisons`, `beaten`, `of`, `table`. A run without it is refused.
+    """
+    return trust_of(_finished(Path(run), TRUST), Path(run) / TRUST)
+
+
+def trust_of(record: Any, file: str | Path = TRUST) -> dict[str, Any]:
+    """The facts of `trust.json` from its content, checked as far as sentences need them."""
+    fields = _Fields(record, str(file))
+    for name in ("tau", "table"):
+        fields.get(name, TABLE, None)
+    for comparison in fields.get("comparisons", TABLES, ()):
+        contest = _Fields(comparison, f"{file}: a comparison")
+        for name in ("model", "control"):
+            contest.required(name, TEXT)
+        for name in ("difference", "low", "high"):
+            contest.get(name, NUMBER, None)
+    return dict(record)
+
+
+def read_json(file: Path) -> Any:
+    """The content of a file that exists; one that is damaged is named."""
     try:
-        if layers:
-            return Blueprint.from_json(layers)
-        return space.blueprint(space.check(arch)) if space is not None and arch is not None else None
-    except (InputError, TypeError):
-        return None
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise RunError(f"{file} is damaged: {e}") from None
 
 
-def _curves(path: Path, models: Sequence[Model]) -> Iterator[Curve]:
-    """The supernet's training and those of the networks."""
-    own = _curve("supernet", read_records(path / "metrics.jsonl"))
-    if own.steps:
-        yield own
-    keys = [m.key for m in models if m.key] or sorted(p.parent.name for p in path.glob("networks/*/metrics.jsonl"))
-    names = {m.key: m.name for m in models}
-    for key in keys:
-        curve = _curve(names.get(key, f"network {key[:6]}"), read_records(path / "networks" / key / "metrics.jsonl"))
-        if curve.steps:
-            yield curve
+def _finished(run: Path, name: str) -> Any:
+    if not (run / name).exists():
+        raise RunError(f"{run} is not finished: it has no {name}; `supernetic resume {run}` goes on")
+    return read_json(run / name)
 
 
-def _curve(name: str, records: Sequence[Mapping[str, Any]]) -> Curve:
-    points = {int(r["step"]): float(r["loss"]) for r in records if r.get("loss") is not None and "step" in r}
-    return Curve(name, tuple(points), tuple(points.values()))
+# --- fields -----------------------------------------------------------------------------------------------------------
 
 
-def _seconds(path: Path) -> dict[str, float]:
-    """Seconds of each step; one that was resumed has several records. Steps under way are told by their parts."""
-    whole: dict[str, float] = {}
-    parts: dict[str, float] = {}
-    for r in read_records(path / TIMINGS):
-        task, seconds = r.get("task"), float(r.get("seconds") or 0)
-        if "evaluations" in r:
-            parts["search"] = parts.get("search", 0.0) + seconds
-        elif task and "step" in r:
-            parts["train"] = parts.get("train", 0.0) + seconds
-        elif task:
-            whole[task] = whole.get(task, 0.0) + seconds
-    return {**parts, **whole}
+@dataclass(frozen=True)
+class _Kind(Generic[T]):
+    """A kind of field: its rule in words, and how it is read; None if the value breaks the rule."""
+
+    rule: str
+    read: Callable[[Any], T | None]
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The fields of a record, checked one by one."""
+
+    record: Any
+    place: str  # for error messages
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.record, Mapping):
+            raise RunError(f"{self.place} must be a table of fields, got {_shown(self.record)}")
+
+    def required(self, name: str, kind: _Kind[T]) -> T:
+        """A field that must be there."""
+        value = kind.read(self.record.get(name))
+        if value is None:
+            raise RunError(f"{self.place}: {name} must be {kind.rule}, got {_shown(self.record.get(name))}")
+        return value
+
+    def get(self, name: str, kind: _Kind[T], missing: D) -> T | D:
+        """A field that may be absent or null."""
+        value = self.record.get(name)
+        return missing if value is None or value == missing else self.required(name, kind)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) and NAME.fullmatch(value) else None
+
+
+def _count(value: Any) -> int | None:
+    return int(value) if _is_number(value) and isfinite(value) and value >= 0 and value == int(value) else None
+
+
+def _arch(value: Any) -> Arch | None:
+    whole = isinstance(value, list | tuple) and all(isinstance(g, int) and not isinstance(g, bool) for g in value)
+    return tuple(value) if whole else None
+
+
+def _metrics(value: Any) -> MetricValues | None:
+    good = isinstance(value, Mapping) and all(v is None or _is_number(v) for v in value.values())
+    return value if good else None
+
+
+def _latency(value: Any) -> Mapping[str, float | str] | None:
+    good = isinstance(value, Mapping) and all(isinstance(v, str) or _is_number(v) for v in value.values())
+    return value if good else None
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    return tuple(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else None
+
+
+def _tables(value: Any) -> tuple[Mapping[str, Any], ...] | None:
+    return tuple(value) if isinstance(value, list | tuple) and all(isinstance(v, Mapping) for v in value) else None
+
+
+TEXT = _Kind[str]("text", lambda value: value if isinstance(value, str) else None)
+TEXTS = _Kind("a list of texts", _texts)
+NAMED = _Kind("a name of letters and digits, with . + - or _ after the first", _name)
+COUNT = _Kind("a whole number, at least 0", _count)
+NUMBER = _Kind[float]("a number", lambda value: value if _is_number(value) else None)
+ARCH = _Kind("a list of whole numbers", _arch)
+METRICS = _Kind("a table of numbers", _metrics)
+LATENCY = _Kind("a table of numbers with the engine's name", _latency)
+EXPORTED = _Kind[str](f"{TRAINED} or {INHERITED}", lambda value: value if value in (TRAINED, INHERITED) else None)
+TABLE = _Kind[Mapping[str, Any]]("a table", lambda value: value if isinstance(value, Mapping) else None)
+TABLES = _Kind("a list of tables", _tables)

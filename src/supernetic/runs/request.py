@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import RunError
 from ..objective import Constraint, Objective
 from .directory import Run
+from .files import REQUEST
 
-FILE = "asked.json"
 UNSAID = ("out", "dry_run", "progress")  # arguments that say where and how to watch, not what
 OBJECT = "object "  # how the words for what has none begin
 LONGEST = 1000  # characters of them
@@ -19,16 +19,16 @@ LONGEST = 1000  # characters of them
 
 def save_request(run: Run, arguments: Mapping[str, Any]) -> None:
     """Keep a job's arguments in its run; unlike settings, they are not compared."""
-    run.write(FILE, json.dumps(to_record({k: v for k, v in arguments.items() if k not in UNSAID}), indent=1) + "\n")
+    run.write(REQUEST, json.dumps(to_record({k: v for k, v in arguments.items() if k not in UNSAID}), indent=1) + "\n")
 
 
 def load_request(path: Path) -> dict[str, Any]:
-    """The arguments that `remember` kept."""
+    """The arguments that `save_request` kept."""
     try:
-        return from_record(json.loads((path / FILE).read_text()))
+        return from_record(json.loads((path / REQUEST).read_text()))
     except (OSError, ValueError, AttributeError) as error:
         raise RunError(
-            f"{path / FILE} does not say what was asked for ({error}): give the command that began the run once more"
+            f"{path / REQUEST} does not say what was asked for ({error}): give the command that began the run once more"
         ) from None
 
 

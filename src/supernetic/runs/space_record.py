@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import catalog
-from ..errors import InputError, RunError
+from ..errors import RunError
 from ..space import Space
 from ..spaces.declared import DeclaredSpace, declare
 from ..spaces.scaled import Product, Strategies
 
 if TYPE_CHECKING:
-    from ..datasets import Dataset
-
-
-
-
-
-
-
+    pass
 
 
 def space_record(asked: str | Space, space: Space) -> dict[str, Any]:

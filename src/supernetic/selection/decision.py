@@ -1,7 +1,7 @@
 """Which model to take, from how little data that could be known, how sure it is, and what more data would be worth.
 
-Paper: ours, on the measures of "Small Data, Big Decisions" (000). Nothing counts as shown unless its 95 % interval over
-seeds and images excludes 0; with one seed nothing does.
+Paper: ours, on the measures of "Small Data, Big Decisions". A difference is significant if its 95 % interval over seeds
+and images excludes 0; with one seed nothing is.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from .mdl import description_length
 from .profiles import Floats, Profiles, interval
 from .scores import METRICS
 
-MORE = (2, 4)  # times the data
+DATA_FACTORS = (2, 4)  # times the data, for which curves are extrapolated
 BIT = log(2)  # nats
+LOWER_TAIL = 0.025  # of a 95 % interval
 
 
 @dataclass(frozen=True)
 class Rival:
-    """Another model's calibrated cross-entropy at the largest rung minus the chosen one's, in nats."""
+    """Another model's calibrated cross-entropy at the largest size minus the chosen one's, in nats."""
 
     model: str
     difference: float
     low: float
     high: float
-    shown: bool  # that the chosen one is better
+    significant: bool  # the chosen one is better, and not by chance alone
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Worth:
     value: float
     low: float
     high: float
-    gain: float  # over the largest rung, by the curve
+    gain: float  # over the largest size, by the curve
     gain_low: float
     gain_high: float
     best: float  # the share of draws in which it is the best model then
@@ -51,7 +52,7 @@ class Worth:
 
 @dataclass(frozen=True)
 class Check:
-    """A curve through all rungs but the largest, held against it."""
+    """What a curve through all sizes but the largest predicts for it."""
 
     model: str
     value: float
@@ -78,13 +79,13 @@ class Length:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer."""
+    """Which model to take, and how sure that is."""
 
     model: str
     sure: float  # the share of draws in which it is the best
     rivals: tuple[Rival, ...]  # from near to far
-    stable_from: int  # images from which on it has the least calibrated cross-entropy at every rung
-    shown_from: int | None  # images from which on it is shown to be better than all others
+    stable_from: int  # images from which on it has the lowest calibrated cross-entropy at every size
+    significant_from: int | None  # images from which on it is significantly better than all others
     stable_by_error: int  # images from which on the error rate has one best model,
     best_by_error: str  # which is this
     worth: tuple[Worth, ...]
@@ -93,15 +94,22 @@ class Decision:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """Models that are not shown to be worse."""
-        return tuple(r.model for r in self.rivals if not r.shown)
+        """Models that are not significantly worse."""
+        return tuple(r.model for r in self.rivals if not r.significant)
 
 
 def decide(profiles: Profiles) -> Decision:
-    """By calibrated cross-entropy at the largest rung."""
+    """Decide by calibrated cross-entropy at the largest size.
+
+    Args:
+        profiles: Scores of all models at all sizes.
+
+    Returns:
+        The decision, with what it rests on.
+    """
     means, draws = profiles.means[0], profiles.draws[:, 0]
     chosen = int(means[:, -1].argmin())
-    leads = draws - draws[:, chosen, None]  # of the chosen one over each, by rung
+    leads = draws - draws[:, chosen, None]  # of the chosen one over each, by size
     rivals = []
     for m in np.argsort(means[:, -1], kind="stable"):
         if m != chosen:
@@ -109,7 +117,7 @@ def decide(profiles: Profiles) -> Decision:
             value = float(means[m, -1] - means[chosen, -1])
             rivals.append(Rival(profiles.models[m], value, low, high, profiles.repeated and low > 0))
     others = [m for m in range(len(means)) if m != chosen]
-    lows = np.quantile(leads[:, others], 0.025, axis=0).T
+    lows = np.quantile(leads[:, others], LOWER_TAIL, axis=0).T
     ahead = np.array([profiles.repeated and bool((low > 0).all()) for low in lows])
     first = stable_from(ahead) if others and ahead[-1] else None
     by_error = profiles.means[METRICS.index("error")].argmin(axis=0)
@@ -119,7 +127,7 @@ def decide(profiles: Profiles) -> Decision:
         sure=float((draws[:, :, -1].argmin(axis=1) == chosen).mean()),
         rivals=tuple(rivals),
         stable_from=profiles.sizes[stable_from(means.argmin(axis=0))],
-        shown_from=None if first is None else profiles.sizes[first],
+        significant_from=None if first is None else profiles.sizes[first],
         stable_by_error=profiles.sizes[stable_from(by_error)],
         best_by_error=profiles.models[by_error[-1]],
         worth=worth,
@@ -131,21 +139,21 @@ def decide(profiles: Profiles) -> Decision:
 def _lengths(profiles: Profiles) -> tuple[Length, ...]:
     totals = description_length(profiles.sizes, profiles.means[0], profiles.classes)
     drawn = description_length(profiles.sizes, profiles.draws[:, 0], profiles.classes)
-    found = [
+    lengths = [
         Length(m, float(totals[i]), *interval(drawn[:, i]), profiles.sizes[-1]) for i, m in enumerate(profiles.models)
     ]
-    return tuple(sorted(found, key=lambda length: length.total))
+    return tuple(sorted(lengths, key=lambda length: length.total))
 
 
 def _curves(profiles: Profiles) -> tuple[tuple[Worth, ...], tuple[Check, ...]]:
-    """Of all models; nothing where the rungs are too few for a curve."""
+    """Of all models; nothing where the sizes are too few for a curve."""
     means, draws, sizes = profiles.means[0], profiles.draws[:, 0], profiles.sizes
     if len(sizes) < FEWEST:
         return (), ()
     point, drawn = curves(sizes, means, draws)
     now = point(sizes[-1]), drawn(sizes[-1])
     worth = []
-    for times in MORE:
+    for times in DATA_FACTORS:
         size = times * sizes[-1]
         value, values = point(size), drawn(size)
         best = values.argmin(axis=1)
@@ -167,6 +175,6 @@ def _curves(profiles: Profiles) -> tuple[tuple[Worth, ...], tuple[Check, ...]]:
 
 
 def curves(sizes: Sequence[int], means: Floats, draws: Floats) -> tuple[Curve, Curve]:
-    """Of each model, and of each draw of each model; a rung weighs by how certain it is."""
+    """Of each model, and of each draw of each model; a size weighs by how certain its scores are."""
     weights = 1 / draws.var(axis=0).mean(axis=0).clip(min=1e-12)
     return fit_curve(sizes, means, weights), fit_curve(sizes, draws, weights)

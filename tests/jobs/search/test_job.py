@@ -16,6 +16,7 @@ from supernetic.commands.resume import resume
 from supernetic.errors import BudgetError, DataError, InputError, RunError
 from supernetic.jobs.search.job import search
 from supernetic.jobs.search.result import SearchResult
+from supernetic.ranking.sentences import trust_sentences
 from supernetic.runs.directory import open_run, read_settings
 
 COMPARED = ["supernet.safetensors", "trials.jsonl", "metrics.jsonl"]
@@ -94,7 +95,7 @@ def test_nothing_need_be_trained(small: dict[str, Any], tmp_path: Path) -> None:
     found = search(**{**small, "retrain": "none", "keep": 2}, out=tmp_path / "run")
     assert not (tmp_path / "run/networks").exists()
     assert list(found.models) == ["model-1", "model-2"]
-    assert "not shown" in found.trust["statements"][0]
+    assert trust_sentences(found.trust)[0].endswith("is unknown: n = 0 is too small.")
     assert all(r["test"]["test/accuracy"] > 0 for r in found.networks)
 
 

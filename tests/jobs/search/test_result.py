@@ -8,13 +8,16 @@ import torch
 
 from supernetic.errors import RunError, UnknownNameError
 from supernetic.jobs.search.result import SearchResult, read_result
+from supernetic.ranking.sentences import trust_sentences
 
 
 def test_a_finished_search_says_what_it_found(finished: SearchResult) -> None:
     text = str(finished)
     assert "model-1" in text
-    assert all(statement in text for statement in finished.trust["statements"])
-    assert "tau" in finished.trust["statements"][0]
+    sentences = trust_sentences(finished.trust)
+    assert all(sentence in text for sentence in sentences)
+    assert "tau" in sentences[0]
+    assert "statements" not in finished.trust
     assert "In the benchmark's table" in text
     assert finished.report.exists()
     chosen = json.loads((Path(finished.run) / "search.json").read_text())["chosen"]

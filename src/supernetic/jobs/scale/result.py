@@ -10,9 +10,11 @@ from typing import Any
 
 from ...errors import RunError
 from ...objective import show_quantity
-from ...reports.scale_costs import accounting
+from ...ranking.sentences import trust_sentences
 from ...result import Result
 from ...runs.directory import read_records, read_settings
+from ...runs.records import read_networks
+from ...scaling.accounting import accounting
 from ...text import columns, duration
 from ..compare.comparison import NETWORKS, TRUST
 from ..search.result import FoundModel, found_models
@@ -55,7 +57,7 @@ class Family(Result):
             "",
             *columns([HEADINGS, *map(_row, self.networks)]),
             "",
-            *self.trust.get("statements", ()),
+            *trust_sentences(self.trust),
             *fits(self.scale),
             *(f"{a['what']}: {duration(a['seconds'])} ({a['how']})" for a in self.accounting),
             "",
@@ -96,7 +98,7 @@ def read_family(run: str | Path) -> Family:
     except (OSError, ValueError) as error:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
     chain = tuple(read_records(path / CHAIN))
-    spent = accounting(path, networks)
+    spent = accounting(path, read_networks(path))
     name, data = settings["space"]["text"], settings["data"]["name"]
     return Family(str(path), name, data, scale["base"], tuple(networks), scale, chain, trust, spent, found_models(path))
 

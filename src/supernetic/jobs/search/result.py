@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import RunError, UnknownNameError
 from ...objective import show_quantity
+from ...ranking.sentences import trust_sentences
 from ...result import Result
 from ...runs.directory import read_settings
 from ...text import columns
@@ -81,8 +82,7 @@ class SearchResult(Result):
             "",
             *columns([HEADINGS, *_rows(self.networks, self.score)]),
             "",
-            *self.trust.get("statements", ()),
-            *_table_line(self.trust.get("table")),
+            *trust_sentences(self.trust),
             *(f"note: {n}" for n in self.notes),
             "",
             *(f"supernetic predict {model.path} IMAGE" for model in list(self.models.values())[-1:]),
@@ -94,7 +94,7 @@ class SearchResult(Result):
         cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _rows(self.networks, self.score))
         rows = "".join(f"<tr>{row}</tr>" for row in cells)
         heads = "".join(f"<th>{escape(h)}</th>" for h in HEADINGS)
-        said = "".join(f"<p>{escape(s)}</p>" for s in self.trust.get("statements", ()))
+        said = "".join(f"<p>{escape(s)}</p>" for s in trust_sentences(self.trust))
         return f"<table><tr>{heads}</tr>{rows}</table>{said}"
 
 
@@ -142,20 +142,6 @@ def _count(things: Sized, what: str) -> str:
 def _shown(metrics: dict[str, float | None] | None, name: str, digits: int) -> str:
     value = (metrics or {}).get(name)
     return "-" if value is None else f"{value:.{digits}f}"
-
-
-def _table_line(table: dict[str, Any] | None) -> list[str]:
-    if not table:
-        return []
-    return [
-        f"In the benchmark's table ({table['dataset']}, {table['column']}): {m['model']} is number {m['rank']:,} "
-        f"of {table['of']:,} ({m['value']:.2f}, the best {table['best']:.2f}), {_among_smaller(m['no_larger'])}."
-        for m in table["models"]
-    ]
-
-
-def _among_smaller(place: dict[str, Any]) -> str:
-    return f"and {place['rank']:,} of the {place['of']:,} with no more MACs (the best {place['best']:.2f})"
 
 
 def read_result(run: str | Path, notes: tuple[str, ...] = ()) -> SearchResult:

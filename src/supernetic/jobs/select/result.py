@@ -45,9 +45,14 @@ class SelectResult(Result):
     trainings: int
     seconds: float  # that all may take, as estimated, or took
     notes: tuple[str, ...]  # what had to be given up, whether time ran over, and what went wrong
-    sentences: tuple[str, ...]
+    contests: tuple[dict[str, Any], ...]
     decision: dict[str, Any] | None
     table: dict[str, dict[str, list[float]]]  # means by metric and model, one per size
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was found, in words."""
+        return sentences(self.to_json())
 
     def lines(self) -> list[str]:
         """A summary for people."""
@@ -139,7 +144,7 @@ def write(
         trainings=len(subset_trainings),
         seconds=seconds,
         notes=tuple(every),
-        sentences=tuple(sentences(profiles, decision, contest)),
+        contests=tuple(asdict(c) for c in contest),
         decision=asdict(decision),
         table={
             metric: {m: profiles.means[i, k].tolist() for k, m in enumerate(profiles.models)}
@@ -151,7 +156,6 @@ def write(
         "scored": len(dataset.splits[subsets.on]),
         "profiles": {m: _profile(profiles, k) for k, m in enumerate(profiles.models)},
         "agreements": [asdict(a) for a in found],
-        "contests": [{**asdict(c), "verdict": c.verdict} for c in contest],
         "rates": rates,
         "stable": {"open": decision.open, "checks_held": sum(c.held for c in decision.checks)},
         "recipe": subset_trainings[0].recipe.settings(),

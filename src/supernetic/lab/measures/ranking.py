@@ -19,6 +19,7 @@ from ... import catalog
 from ...benchmarks import Table
 from ...errors import InputError, TableError, UnknownNameError
 from ...jobs.train.score import FEWER, IMAGES, score
+from ...metrics import quality
 from ...ranking.top_n import RANDOM, SIZES
 from ...space import Space
 from ..ranking_statistics import chosen, joint_tau_a, names, ranking
@@ -83,9 +84,8 @@ class Ranking(Measure):
         values: dict[str, float] = {}
         details: dict[str, Any] = {"networks": len(table), "scored": len(rows)}
         for metric in FEWER:
-            sign = -1 if metric.endswith("cross_entropy") else 1
             scores = np.full(len(table), nan)
-            scores[rows] = [sign * a[metric] for a in answers]
+            scores[rows] = [quality(metric, a[metric]) for a in answers]
             found = ranking(scores, truth, best, random, self.sizes)
             main = metric == self.score
             values |= found if main else {f"{self._other}/{k}": v for k, v in found.items()}

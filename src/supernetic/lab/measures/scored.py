@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...errors import InputError, UnknownNameError
 from ...jobs.train.score import FEWER, IMAGES, score
+from ...metrics import quality
 from ...space import Archs
 from .measure import Measure, Report, archs_of, trained_space
 from .ranking import MODES
@@ -43,5 +44,4 @@ class Scored(Measure):
             run, trained_space(run), archs_of(archs),
             bn=self.bn, images=self.images, valid=self.valid or None, step=step, progress=report,
         )  # fmt: skip
-        sign = -1 if self.score.endswith("cross_entropy") else 1
-        return np.array([sign * a[self.score] for a in answers])
+        return np.array([quality(self.score, a[self.score]) for a in answers])

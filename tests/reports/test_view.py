@@ -12,7 +12,7 @@ from supernetic import pareto
 from supernetic.costs import cost
 from supernetic.errors import RunError
 from supernetic.objective import parse_objective
-from supernetic.runs.records import is_cost, lower_is_better, read_run
+from supernetic.runs.view import read_run
 from supernetic.space import Space
 
 Make = Callable[..., Path]
@@ -109,7 +109,7 @@ def test_steps_are_timed_by_their_parts_until_they_are_over(make: Make) -> None:
     assert seconds["train"] == 61.5
 
 
-def test_a_model_is_as_good_as_the_weights_that_are_handed_over(make: Make) -> None:
+def test_a_model_is_as_good_as_the_weights_that_are_exported(make: Make) -> None:
     path = make()
     networks = json.loads((path / "networks.json").read_text())
     networks[0] |= {"weights": "inherited", "inherited": {"test/accuracy": 71.0}}
@@ -135,6 +135,10 @@ def test_curves_bear_the_names_of_their_models(make: Make) -> None:
     assert going.curves[1].name.startswith("network ")
 
 
-def test_directions_of_metrics() -> None:
-    assert [is_cost(n) for n in ("cost/macs", "latency/ms", "valid/accuracy")] == [True, True, False]
-    assert [lower_is_better(n) for n in ("valid/cross_entropy", "valid/accuracy", "cost/params")] == [True, False, True]
+def test_a_network_that_could_leave_its_directory_is_refused(make: Make) -> None:
+    path = make()
+    networks = json.loads((path / "networks.json").read_text())
+    networks[3]["name"] = "../../elsewhere"
+    (path / "networks.json").write_text(json.dumps(networks))
+    with pytest.raises(RunError, match=r"networks\.json: a network: name must be a name of .*, got '../../elsewhere'"):
+        read_run(path)

@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from supernetic.reports.scale_costs import accounting
+from supernetic.runs.records import NetworkRecord
+from supernetic.scaling.accounting import accounting
 
 
 def write(path: Path, records: list[dict[str, object]]) -> None:
@@ -19,11 +19,11 @@ def test_in_the_terms_of_appendix_g(tmp_path: Path) -> None:
         [*({"task": k, "seconds": v} for k, v in times.items()), {"evaluations": 3, "seconds": 9}],
     )
     write(tmp_path / "networks/abc/timings.jsonl", [{"seconds": 5.0}, {"seconds": 7.0}])
-    networks: list[dict[str, Any]] = [
-        {"name": "s0", "role": "chosen", "arch": [0], "key": "x"},
-        {"name": "s1", "role": "chosen", "arch": [1], "key": "abc"},
-        {"name": "s2", "role": "chosen", "arch": None, "key": "y"},
-        {"name": "compound-1", "role": "compound", "arch": None, "key": "z"},
+    networks = [
+        NetworkRecord("s0", "chosen", arch=(0,), key="x"),
+        NetworkRecord("s1", "chosen", arch=(1,), key="abc"),
+        NetworkRecord("s2", "chosen", key="y"),
+        NetworkRecord("compound-1", "compound", key="z"),
     ]
     rows = {r["what"]: r["seconds"] for r in accounting(tmp_path, networks)}
     assert rows["training and search"] == 400

@@ -1,0 +1,59 @@
+"""The names of all files of a run directory, each said once."""
+
+from __future__ import annotations
+
+# Every run
+SETTINGS = "run.toml"  # settings, seeds, the space's fingerprint, versions
+REQUEST = "request.json"  # the arguments that the job was called with, for `resume`
+TIMINGS = "timings.jsonl"  # how long each step took; may differ between two runs of the same settings
+LOCK = ".lock"  # keeps a second process out
+RESULT = "result.json"  # the result of a finished job, or of one network's training
+REPORT = "report.html"  # the page about the run
+
+# A supernet, and every other training
+METRICS = "metrics.jsonl"  # the loss and learning rate of a training, step by step
+SPLITS = "splits.json"  # which images train, validate and test
+SUPERNET = "supernet.safetensors"  # the weights of the trained supernet
+CHECKPOINTS = "checkpoints"  # directory: where a training goes on after an interruption
+SNAPSHOTS = "snapshots"  # directory: weights from earlier in a training that are kept
+TENSORBOARD = "tensorboard"  # directory: events of a training for TensorBoard
+SCORES = "scores.jsonl"  # what a supernet said about architectures that it was asked for later
+
+# A search
+TRIALS = "trials.jsonl"  # one line per evaluated architecture, in the order asked
+ENSEMBLE = "ensemble.json"  # what each proxy said about the reference networks of a rank ensemble
+LATENCY = "latency.jsonl"  # measured latencies of layers
+SEARCH = "search.json"  # the front, the chosen architectures, how the search went on
+NETWORKS = "networks.json"  # the chosen networks and their controls: costs, scores, accuracies
+NETWORK_TRAININGS = "networks"  # directory: the training of each network, by its key
+WEIGHTS = "weights.safetensors"  # in `networks/KEY`: the weights of a network that was trained on its own
+TRUST = "trust.json"  # how far the ranking may be trusted, and the comparisons on test images
+MODELS = "models"  # directory: the exported models, by name
+
+# A model, in `models/NAME`
+MODEL_WEIGHTS = "model.safetensors"
+MODEL_ONNX = "model.onnx"
+MODEL_RECORD = "model.json"  # blueprint, classes, preprocessing, metrics
+MODEL_CARD = "README.md"
+MODEL_LABELS = "labels.txt"
+
+# A scaling job
+SCALE = "scale.json"  # strategies, fitted curves, sampling
+CHAIN = "chain.jsonl"  # the states of the search, round by round
+
+# `select`
+SELECT = "select.json"  # everything that was found, for programs and for the page
+SUBSET_TRAININGS = "trainings"  # directory: one training per model, subset and seed; studies have one of that name too
+IMAGE_SCORES = "images.npz"  # in `trainings/KEY`: scores of a training image by image
+TRAININGS_CSV = "trainings.csv"  # every training
+PROFILES_CSV = "profiles.csv"  # means and spreads at every size
+AGREEMENT_CSV = "agreement.csv"  # the ranking at every size against the final one
+DESCRIPTION_LENGTHS_CSV = "mdl.csv"  # description lengths
+
+# A study
+STUDY = "study.json"  # everything that was found, for programs and for the page
+FIGURES = "figures"  # directory: the plots as SVG
+MEASURED = "measured.jsonl"  # in the run of a training: what was measured of it
+MEASURES_CSV = "measures.csv"  # every number, by variant and seed
+SUMMARY_CSV = "summary.csv"  # means and spreads over seeds
+CLAIMS_CSV = "claims.csv"  # the claims and their verdicts
