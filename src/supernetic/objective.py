@@ -24,7 +24,14 @@ _RANGE = re.compile(r"\s*([\w./-]+)\s+in\s+(\S+?)\s*\.\.\s*(\S+)\s*")
 
 
 def parse_quantity(text: str) -> float:
-    """`300M`, `1.2G`, `8ms`, `40%`, `1e6` as a number."""
+    """Read a number with an optional unit.
+
+    Args:
+        text: Such as `300M`, `1.2G`, `8ms`, `40%` or `1e6`.
+
+    Returns:
+        The number.
+    """
     match = _QUANTITY.fullmatch(text.strip())
     if not match:
         raise InputError(f"a value is a number with an optional unit K, M, G, ms or %, got {text!r}")
@@ -67,7 +74,14 @@ class Constraint:
 
 
 def parse_where(text: str) -> Constraint:
-    """`NAME (<=|>=|<|>) VALUE` or `NAME in A..B` (inclusive)."""
+    """Read a constraint.
+
+    Args:
+        text: `NAME (<=|>=|<|>) VALUE` or `NAME in A..B` (inclusive).
+
+    Returns:
+        The constraint, with the name as it was given.
+    """
     if match := _RANGE.fullmatch(text):
         low, high = parse_quantity(match[2]), parse_quantity(match[3])
         if low > high:
@@ -106,7 +120,14 @@ class Objective:
 
 
 def parse_objective(text: str) -> Objective:
-    """`max NAME` or `min NAME`."""
+    """Read an objective.
+
+    Args:
+        text: `max NAME` or `min NAME`.
+
+    Returns:
+        The objective, with the name as it was given.
+    """
     match = re.fullmatch(r"\s*(max|min)\s+([\w./-]+)\s*", text)
     if not match:
         raise InputError(f"an objective is 'max NAME' or 'min NAME', got {text!r}")
@@ -114,7 +135,15 @@ def parse_objective(text: str) -> Objective:
 
 
 def resolve(name: str, available: Iterable[str]) -> str:
-    """The full name of a metric given in full or by its last part."""
+    """Find the full name of a metric.
+
+    Args:
+        name: Its full name or its last part.
+        available: The full names that there are.
+
+    Returns:
+        The full name. An unknown or ambiguous name is refused.
+    """
     names = list(available)
     if name in names:
         return name

@@ -38,7 +38,7 @@ def test_a_run_killed_at_once_has_a_page(run: Path) -> None:
         if file.is_file() and file.name != "run.toml":
             file.unlink()
     report(run)
-    assert "next is training the supernet" in (run / "report.html").read_text()
+    assert "next: training the supernet" in (run / "report.html").read_text()
 
 
 def test_runs_are_compared_beside_the_first(searched: Path, run: Path, tmp_path: Path) -> None:

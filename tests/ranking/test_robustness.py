@@ -7,13 +7,13 @@ import pytest
 from scipy.stats import kendalltau
 
 from supernetic.errors import InputError
-from supernetic.ranking.robustness import SUBNETS, robustness, subnets
+from supernetic.ranking.robustness import SUBNET_COUNT, robustness, subnets
 from supernetic.spaces.macro import Macro
 
 
 def test_subnets_are_the_papers_number_and_the_same_for_every_supernet() -> None:
     archs = subnets(Macro())
-    assert archs.shape == (SUBNETS, 8) == (1024, 8)
+    assert archs.shape == (SUBNET_COUNT, 8) == (1024, 8)
     assert np.array_equal(archs, subnets(Macro()))
 
 

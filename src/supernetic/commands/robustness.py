@@ -17,7 +17,7 @@ from ..errors import InputError, RunError
 from ..jobs.train.score import IMAGES, Report, score
 from ..metrics import better
 from ..objective import resolve
-from ..ranking.robustness import SUBNETS, Agreement, When, comparisons, subnets
+from ..ranking.robustness import SUBNET_COUNT, Agreement, When, comparisons, subnets
 from ..ranking.robustness import robustness as compare
 from ..result import Result
 from ..runs.directory import read_settings
@@ -69,7 +69,7 @@ class RobustnessResult(Result):
 def robustness(
     runs: str | Path | Sequence[str | Path],
     *,
-    n: int = SUBNETS,
+    n: int = SUBNET_COUNT,
     metric: str = "",
     bn: str = "recalibrate",
     images: int = IMAGES,

@@ -1,6 +1,6 @@
 """Robustness of training: does a second seed, or a longer training, order the same sub-networks alike?
 
-Paper: AttentiveNAS (001), appendix B: 1,024 random sub-networks, scored by supernets of several seeds (each with its
+Paper: AttentiveNAS, appendix B: 1,024 random sub-networks, scored by supernets of several seeds (each with its
 own split of the data) early and late; Kendall's tau between seeds, and between early and late.
 """
 
@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..space import Archs, Space
 from .correlation import Interval, count_pairs
 
-SUBNETS = 1024
+SUBNET_COUNT = 1024
 
 
 class When(NamedTuple):
@@ -67,13 +67,20 @@ class Robustness:
         }
 
 
-def subnets(space: Space, seed: int = 0, n: int = SUBNETS) -> Archs:
+def subnets(space: Space, seed: int = 0, n: int = SUBNET_COUNT) -> Archs:
     """The sub-networks that all supernets score."""
     return space.sample(np.random.default_rng(seed), n)
 
 
 def robustness(scores: Mapping[tuple[int, int], npt.ArrayLike]) -> Robustness:
-    """Compare measurements, given by (seed, step): the same sub-networks in the same order in each."""
+    """Compare measurements of the same sub-networks.
+
+    Args:
+        scores: By (seed, step), the scores of the sub-networks, in the same order in each.
+
+    Returns:
+        Kendall's tau of all pairs that differ in the seed only, or in the step only.
+    """
     measured = {When(*when): np.asarray(values, dtype=np.float64) for when, values in sorted(scores.items())}
     sizes = {len(v) for v in measured.values()}
     if len(sizes) > 1:

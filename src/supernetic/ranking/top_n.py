@@ -1,6 +1,6 @@
 """The top-N protocol: how well a score orders the benchmark's best networks, and what those are made of.
 
-Paper: "Single-path ranking correlations" (002), sections 3.3 and 3.4, Fig. 3.
+Paper: "Single-path ranking correlations", sections 3.3 and 3.4, Fig. 3.
 Differences: the random set is reported beside the series and does not enter tau_a. The caption of Fig. 3 divides an
 operation's occurrences by the number of operations (5) although a cell has 6 edges; both shares are given.
 """
@@ -21,8 +21,8 @@ from .correlation import Interval, count_pairs, tau
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-SIZES = (10, 25, 50, 150, 250, 500)
-RANDOM = 1000
+TOP_SIZES = (10, 25, 50, 150, 250, 500)  # networks; as in the paper
+RANDOM_NETWORKS = 1000
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Group:
     """How a score orders some of the networks."""
 
     n: int
-    tau: float  # paper 002's
-    interval: Interval
+    tau: float  # as in "Single-path ranking correlations"
+    interval: Interval  # 95 %
     mean_score: float
 
     def to_json(self) -> dict[str, Any]:
@@ -45,20 +45,38 @@ def best_first(truth: Floats) -> Ints:
 
 
 def group(score: Floats, truth: Floats, rows: Ints) -> Group:
-    """The score's order among `rows`."""
+    """How a score orders some of the networks.
+
+    Args:
+        score: The score of each network, more for better.
+        truth: The truth of each network, more for better.
+        rows: The networks that count.
+
+    Returns:
+        Tau with its interval, and the mean score.
+    """
     pairs = count_pairs(score[rows], truth[rows])
     mean = float(score[rows].mean()) if len(rows) else nan
     return Group(len(rows), pairs.tau(), pairs.interval(), mean)
 
 
-def top_groups(score: Floats, truth: Floats, sizes: Sequence[int] = SIZES) -> list[Group]:
-    """The N truly best networks, for each N; sizes beyond the number of networks are cut to it."""
+def top_groups(score: Floats, truth: Floats, sizes: Sequence[int] = TOP_SIZES) -> list[Group]:
+    """How a score orders the N truly best networks, for each N.
+
+    Args:
+        score: The score of each network, more for better.
+        truth: The truth of each network, more for better.
+        sizes: The values of N; those beyond the number of networks are cut to it.
+
+    Returns:
+        A group for each N, from small to large.
+    """
     order = best_first(truth)
     return [group(score, truth, order[:n]) for n in sorted({min(n, len(truth)) for n in sizes})]
 
 
 def top_share(score: Floats, truth: Floats, share: float) -> Group:
-    """The truly best part of the networks."""
+    """How a score orders the truly best `share` (0 to 1) of the networks."""
     return group(score, truth, top_rows(truth, share))
 
 
@@ -71,13 +89,13 @@ def top_rows(truth: Floats, share: float) -> Ints:
     return np.argsort(truth, kind="stable")[len(truth) - ceil(len(truth) * share) :]
 
 
-def random_group(score: Floats, truth: Floats, rng: np.random.Generator, size: int = RANDOM) -> Group:
+def random_group(score: Floats, truth: Floats, rng: np.random.Generator, size: int = RANDOM_NETWORKS) -> Group:
     """Networks drawn without regard to the truth: all of them where there are no more than `size`."""
     return group(score, truth, rng.permutation(len(truth))[:size])
 
 
 def tau_a(groups: Sequence[Group]) -> float:
-    """Paper 002's tau of the mean score over N; -1 is ideal, for then the best networks score highest."""
+    """Tau of the mean score over N, as the paper has it; -1 is ideal, for then the best networks score highest."""
     return tau([g.n for g in groups], [g.mean_score for g in groups])
 
 
@@ -96,7 +114,15 @@ class Usage:
 
 
 def usage(archs: Archs, operations: Sequence[str]) -> Usage:
-    """Count the operations of networks whose choices all have the same options."""
+    """Count the operations of networks whose choices all have the same options.
+
+    Args:
+        archs: The networks, one per row.
+        operations: The options' names in the order of the genes.
+
+    Returns:
+        How often each operation is used.
+    """
     n, choices = archs.shape
     hits = {op: archs == gene for gene, op in enumerate(operations)}
     return Usage(

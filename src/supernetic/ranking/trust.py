@@ -1,4 +1,4 @@
-"""What choosing by a score costs: regret, and the odds of a top pick.
+"""What a choice by a score costs: regret, and the odds of a top pick.
 
 Paper: ours; reported with every ranking because a high tau over all networks can hide a useless order at the top.
 """
@@ -17,8 +17,9 @@ from .correlation import UNKNOWN, Z95, Interval, t95
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-POOL = 200  # candidates that a small search would score
-PARTITIONS = 20
+POOL_SIZE = 200  # candidates that a small search would score
+PARTITIONS = 20  # random deals of all networks into pools
+MIN_POOLS = 4  # in a deal
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,22 @@ class Outcome:
         }
 
 
-def regret(score: Floats, truth: Floats, rng: np.random.Generator, k: int = 1, pool: int = POOL) -> Outcome:
+def regret(score: Floats, truth: Floats, rng: np.random.Generator, k: int = 1, pool: int = POOL_SIZE) -> Outcome:
     """Truth lost by training only the `k` best by score and keeping the truly best of them (in the truth's unit).
 
     The networks are dealt at random into disjoint pools, again and again (`PARTITIONS` times); no network is ever drawn
     twice into a pool, as in a bootstrap, where duplicates tie. The mean is over all pools; its interval is that of as
     many independent pools as one deal gives.
+
+    Args:
+        score: The score of each network, more for better.
+        truth: The truth of each network, more for better.
+        rng: Deals the pools and breaks ties.
+        k: How many networks are trained.
+        pool: Networks of a pool, at most.
+
+    Returns:
+        The regret among all networks, and its mean over pools.
     """
     whole = _regret(score, truth, rng.permutation(len(truth)), k)
     pools = _pools(len(truth), pool, rng)
@@ -60,11 +71,23 @@ def regret(score: Floats, truth: Floats, rng: np.random.Generator, k: int = 1, p
     return Outcome(whole, mean, (max(0.0, mean - reach), mean + reach), len(pools[0][0]), n)
 
 
-def top_pick(score: Floats, truth: Floats, rng: np.random.Generator, percent: float = 1.0, pool: int = POOL) -> Outcome:
+def top_pick(
+    score: Floats, truth: Floats, rng: np.random.Generator, percent: float = 1.0, pool: int = POOL_SIZE
+) -> Outcome:
     """Probability that the network with the best score is among the truly best `percent` % (rounded up, ties in).
 
     Among all networks that is 0 or 1. The mean is over random pools, dealt as in `regret`, each with its own top; the
     interval is Wilson's for as many trials as one deal has pools.
+
+    Args:
+        score: The score of each network, more for better.
+        truth: The truth of each network, more for better.
+        rng: Deals the pools and breaks ties.
+        percent: How much of the networks counts as the top.
+        pool: Networks of a pool, at most.
+
+    Returns:
+        The probability among all networks, and its mean over pools.
     """
     whole = _hit(score, truth, rng.permutation(len(truth)), percent)
     pools = _pools(len(truth), pool, rng)
@@ -77,7 +100,7 @@ def top_pick(score: Floats, truth: Floats, rng: np.random.Generator, percent: fl
 
 def _pools(n: int, pool: int, rng: np.random.Generator) -> list[list[Ints]]:
     """`PARTITIONS` deals of the rows into at least four disjoint pools of equal size; what is left over sits out."""
-    size = min(pool, n // 4)
+    size = min(pool, n // MIN_POOLS)
     if size < 2:
         return []
     deals = [rng.permutation(n) for _ in range(PARTITIONS)]

@@ -1,4 +1,4 @@
-"""The names of all files of a run directory, each said once."""
+"""The name of every file of a run directory, stated once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the logits of a trained model say, image by image.
 
-Paper: "Small Data, Big Decisions" (000): cross-entropy, the same under one temperature, and the error rate.
+Paper: "Small Data, Big Decisions": cross-entropy, the same under one temperature, and the error rate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ class Scores:
 
 
 def score(calibration: Logits, calibration_labels: Labels, logits: Logits, labels: Labels) -> Scores:
-    """Fit the temperature on one part, score the other; the class that is named for an image stays the same."""
+    """Fit the temperature on one part, score the other; the predicted class of an image stays the same.
+
+    Args:
+        calibration: Logits of the calibration part.
+        calibration_labels: Its labels.
+        logits: Logits of the images that are scored.
+        labels: Their labels.
+
+    Returns:
+        Scores by metric and image.
+    """
     t = safe_temperature(calibration, calibration_labels)
     right = bool((calibration.argmax(axis=1) == calibration_labels).all())
     named = logits.argmax(axis=1)

@@ -20,7 +20,7 @@ from ...benchmarks import Table
 from ...errors import InputError, TableError, UnknownNameError
 from ...jobs.train.score import FEWER, IMAGES, score
 from ...metrics import quality
-from ...ranking.top_n import RANDOM, SIZES
+from ...ranking.top_n import RANDOM_NETWORKS, TOP_SIZES
 from ...space import Space
 from ..ranking_statistics import chosen, joint_tau_a, names, ranking
 from .measure import Measure, Measured, Report, archs_of, plain_space
@@ -38,8 +38,8 @@ class Ranking(Measure):
     bn: str = "batch"
     images: int = IMAGES  # that recalibrate BN
     valid: int = 0  # validation images that networks are scored on; 0: all
-    sizes: tuple[int, ...] = SIZES
-    random: int = RANDOM
+    sizes: tuple[int, ...] = TOP_SIZES
+    random: int = RANDOM_NETWORKS
     points: int = 0  # networks whose scores are kept for a scatter plot, at most
 
     def __post_init__(self) -> None:
