@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from math import nan
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Ints
 from ..ranking.correlation import count_pairs, pearson, spearman
 from ..ranking.top_n import best_first, tau_a, top_groups
 from ..ranking.trust import regret
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 RANDOM = "random"
 SERIES = ("tau", "tau_b", "spearman", "pearson", "score")  # each in every set of networks; score is the mean score

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import isfinite, nan, sqrt
 
 import numpy as np
-import numpy.typing as npt
+
+from ..arrays import Floats
 
 Values = Mapping[str, Mapping[int, float]]  # of one metric, by variant and seed
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .agreement import Contest
-from .curve import FEWEST
+from .curve import MIN_CURVE_SIZES
 from .decision import BIT, Decision, Worth
 from .profiles import Profiles
 
@@ -77,7 +77,8 @@ def _closer(profiles: Profiles, contests: Sequence[Contest]) -> list[str]:
 
 def _more(profiles: Profiles, d: Decision) -> str:
     if not d.worth:
-        return f"What more data would be worth is not shown: a curve needs {FEWEST} sizes, got {len(profiles.sizes)}."
+        sizes = f"a curve needs {MIN_CURVE_SIZES} sizes, got {len(profiles.sizes)}"
+        return f"What more data would be worth is not shown: {sizes}."
     first = min(w.times for w in d.worth)
     own = next(w for w in d.worth if w.model == d.model and w.times == first)
     last = max(w.times for w in d.worth)

@@ -20,15 +20,14 @@ from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..blueprint import Blueprint, Layer
 from ..costs.macs import macs_and_params
 from ..errors import InputError, RunError
 from ..ranking.correlation import tau as kendall_tau
 from ..space import Arch, SequentialSpace, Space, State
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]  # how many measurements are done, and of how many
 
 FITTED, HELD_OUT = 16, 12  # networks

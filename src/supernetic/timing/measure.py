@@ -25,7 +25,6 @@ from .graph import graph
 if TYPE_CHECKING:
     from torch import nn
 
-Floats = npt.NDArray[np.float64]
 Runner = Callable[[], object]  # runs the network once
 
 ENGINES = ("onnx", "eager")

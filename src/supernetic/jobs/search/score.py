@@ -76,11 +76,11 @@ def evaluator(job: Job, supernet: Supernet, table: LatencyTable | None = None) -
 
 
 def _ladder(job: Job) -> Evaluator:
-    from ...evaluators.subset_training import ON, SubsetTrainingEvaluator, SubsetTrainingScore
+    from ...evaluators.subset_training import SCORED_SPLIT, SubsetTrainingEvaluator, SubsetTrainingScore
     from ...selection.subsets import available_rows
     from ..select.trainings import RECIPE, recipe_for
 
-    size = min(RUNG, len(available_rows(job.dataset, ON)))
+    size = min(RUNG, len(available_rows(job.dataset, SCORED_SPLIT)))
     return SubsetTrainingScore(
         SubsetTrainingEvaluator(job.space, job.dataset, recipe_for(RECIPE, size), size, seed=job.seed)
     )

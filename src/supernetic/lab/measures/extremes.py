@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Floats
 from ...costs import costs_of
 from ...ranking.robustness import subnets
 from ...samplers.extremes import extremes
 from ...space import Space
 from .measure import Measured, Report, trained_space
 from .ranking import table_of
-from .scored import Floats, Scored
+from .scored import Scored
 
 
 @dataclass(frozen=True)

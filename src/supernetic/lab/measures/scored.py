@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ...errors import InputError, UnknownNameError
 from ...jobs.train.score import FEWER, IMAGES, score
 from ...space import Archs
 from .measure import Measure, Report, archs_of, trained_space
 from .ranking import MODES
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
