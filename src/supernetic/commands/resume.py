@@ -37,7 +37,7 @@ def resume(
     if job == "study":
         from ..lab.job import study
 
-        return study(**load_request(path), out=path, tell=tell)
+        return study(**load_request(path), out=path, on_event=tell and (lambda e: None if e.item else tell(str(e))))
     if job == "select":
         from ..jobs.select.job import select
 
