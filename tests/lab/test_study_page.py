@@ -19,7 +19,7 @@ CLAIM = {"text": "it <helps>", "metric": "tau_a", "variant": "a", "relation": "b
 def record(**other: Any) -> dict[str, Any]:
     return {
         "title": "Does <it> help?",
-        "source": "paper 002",
+        "source": "Single-path ranking correlations",
         "scale": "small",
         "trainings": 4,
         "cpu_minutes": 3.25,

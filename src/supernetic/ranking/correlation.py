@@ -204,6 +204,14 @@ def weighted_tau(x: npt.ArrayLike, y: npt.ArrayLike, pairs: Pairs | None = None)
 
     Ranks are taken by x (ties by y) and by y (ties by x), and the two results averaged, as `scipy.stats.weightedtau`
     does. The weights of a pair add up, so sums over pairs are sums over the items' counts.
+
+    Args:
+        x: One number per item, such as a score.
+        y: Another number per item, such as the truth.
+        pairs: The result of `count_pairs(x, y)`, if it was computed before.
+
+    Returns:
+        The weighted tau; NaN if a list is constant.
     """
     x, y = _checked(x, y)
     pairs = pairs or count_pairs(x, y)

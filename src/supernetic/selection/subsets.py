@@ -106,7 +106,17 @@ def available_rows(dataset: Dataset, on: str) -> Indices:
 
 
 def order(rows: Indices, labels: Labels, seed: int, *, stratified: bool = False) -> Indices:
-    """The order of the available images for a seed; if stratified, every stretch has all classes in proportion."""
+    """The order of the available images for a seed.
+
+    Args:
+        rows: The images.
+        labels: Labels of all images of the data set.
+        seed: Decides the order.
+        stratified: Whether every stretch of the order has all classes in proportion.
+
+    Returns:
+        The rows in that order.
+    """
     rng = np.random.default_rng([seed, len(rows)])
     shuffled = rng.permutation(rows)
     if not stratified:
