@@ -10,7 +10,7 @@ from time import process_time
 import torch
 import torch.nn.functional as F
 
-from supernetic.model_names import NAMES, parse_models
+from supernetic.model_names import MODEL_NAMES, parse_models
 
 SHAPES = ((1, 28), (3, 32))
 BATCH = 64
@@ -38,7 +38,7 @@ def main() -> None:
     torch.set_num_threads(1)
     print("| model | params | MACs | s per 100 steps | params | MACs | s per 100 steps |")
     print("|---|---|---|---|---|---|---|")
-    for text in sys.argv[1:] or (*NAMES, *OTHERS):
+    for text in sys.argv[1:] or (*MODEL_NAMES, *OTHERS):
         for sizes in zip(*(parse_models(text, 10, c, resolution) for c, resolution in SHAPES), strict=True):
             cells = [sizes[0].name]
             for made, (channels, resolution) in zip(sizes, SHAPES, strict=True):

@@ -17,7 +17,7 @@ from supernetic import catalog
 from supernetic.datasets import load
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.nn.network import build
-from supernetic.proxies import COSTLESS, PROXIES
+from supernetic.proxies import BLUEPRINT_PROXIES, PROXIES
 from supernetic.space import Arch, Space
 
 IMAGES, NETWORKS = 32, 12
@@ -58,7 +58,7 @@ def main() -> None:
         made = median(timed(build, space.blueprint(arch)) for arch in archs)
         print(f"{text}, {IMAGES} images: training step {median(steps) * 1e3:.1f} ms, making {made * 1e3:.1f} ms")
         print(f"  {'votes':<34}{'training steps':>15}{'networks/s':>12}")
-        for votes in (*((name,) for name in PROXIES if name not in COSTLESS), COSTLESS, *TOGETHER):
+        for votes in (*((name,) for name in PROXIES if name not in BLUEPRINT_PROXIES), BLUEPRINT_PROXIES, *TOGETHER):
             evaluate = ProxyEvaluator(space, data, votes, images=IMAGES)
             evaluate(archs[:1])
             seconds = [timed(evaluate, [arch]) for arch in archs]

@@ -14,8 +14,8 @@ from supernetic.lab.accounting import break_even, search_costs
 from supernetic.scaling.compound import grid_cases
 
 TABLES = {
-    "001": ("accounting_attentive.toml", "AttentiveNAS (paper 001), Table 3: ImageNet epochs for 40 deployments"),
-    "003": ("accounting_scalenet.toml", "ScaleNet (paper 003), appendix G: search cost of a family of six models"),
+    "AttentiveNAS": ("accounting_attentive.toml", "AttentiveNAS, Table 3: ImageNet epochs for 40 deployments"),
+    "ScaleNet": ("accounting_scalenet.toml", "ScaleNet, appendix G: search cost of a family of six models"),
 }
 
 
@@ -24,8 +24,8 @@ def main() -> None:
     start = perf_counter()
     records = search_costs()
     extra: dict[str, dict[str, float]] = {
-        "001": {"break_even_with_ofa": round(break_even(), 2)},
-        "003": {"grid_cases_exact": grid_cases(exact=True)},
+        "AttentiveNAS": {"break_even_with_ofa": round(break_even(), 2)},
+        "ScaleNet": {"grid_cases_exact": grid_cases(exact=True)},
     }
     seconds = perf_counter() - start
     for paper, (name, title) in TABLES.items():

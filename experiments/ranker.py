@@ -32,7 +32,7 @@ from supernetic.benchmarks import Table
 from supernetic.evaluators import Evaluator
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.score import PROXY_IMAGES, PROXIES
+from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
 from supernetic.predictors import Features, GaussianProcess
 from supernetic.ranking.combine import combine_ranks
 from supernetic.ranking.correlation import count_pairs
@@ -227,7 +227,9 @@ def size() -> None:
     }
     rows = list(dict.fromkeys(np.concatenate(list(parts.values())).tolist()))
     large = catalog.space("nasbench201")
-    ask("nasbench201-full-votes.json", table, ProxyEvaluator(large, full_data(), PROXIES[1:], images=PROXY_IMAGES), rows)
+    ask(
+        "nasbench201-full-votes.json", table, ProxyEvaluator(large, full_data(), PROXIES[1:], images=PROXY_IMAGES), rows
+    )
     full = read_answers("nasbench201-full-votes.json")
     small = answers("nasbench201-votes.json", table)[0] | answers("nasbench201-supernet.json", table)[0]
     theirs = {n: np.full(len(table), np.nan) for n in full["names"]}

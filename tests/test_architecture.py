@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 
 # A module imports only from lower layers. Rooms on one line do not import one another.
 LAYERS = [
-    ["errors", "result", "text", "progress", "metrics"],
+    ["errors", "arrays", "result", "text", "progress", "metrics"],
     ["parallel"],
     ["blueprint", "objective", "calibration", "datasets", "settings"],
     ["space", "pareto", "stabiliser"],

@@ -14,14 +14,14 @@ from supernetic.errors import ArchError, InputError, UnknownNameError
 from supernetic.exporters.card import Card
 from supernetic.exporters.model import save_model
 from supernetic.exporters.onnx import have_onnx
-from supernetic.model_names import CELLS, NAMES, SIZES, parse_model, parse_models
+from supernetic.model_names import MODEL_NAMES, MODEL_SIZES, NB101_CELLS, parse_model, parse_models
 from supernetic.nn.network import Network, build
 from supernetic.testing import check_blueprint
 from supernetic.timing.graph import graph
 from supernetic.training.loop import fit
 from supernetic.training.recipe import Recipe
 
-DRAWN = [n for n in NAMES if n != "s3ta"]
+DRAWN = [n for n in MODEL_NAMES if n != "s3ta"]
 OWN = """
 from torch import nn
 
@@ -44,7 +44,7 @@ def wide(classes, in_channels, resolution):
         ("nb101-5", 41_557_898, 6_110_450_688),
     ],
 )
-def test_the_five_cells_of_paper_000(name: str, params: int, macs: int) -> None:
+def test_the_five_cells_of_small_data_big_decisions(name: str, params: int, macs: int) -> None:
     assert parse_model(name, 10, 3, 32, size="full").costs() == (macs, params)
     small = parse_model(name, 10, 3, 32).blueprint
     assert small is not None
@@ -52,9 +52,9 @@ def test_the_five_cells_of_paper_000(name: str, params: int, macs: int) -> None:
     assert {layer.name.partition(".")[0] for layer in small if layer.stage} == {"cell0", "cell1", "cell2"}
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", MODEL_SIZES)
 @pytest.mark.parametrize("name", DRAWN)
-def test_members_are_blueprints_that_cost_what_they_say(name: str, size: str) -> None:
+def test_models_are_blueprints_that_cost_what_they_say(name: str, size: str) -> None:
     made = parse_model(name, 5, 2, 9, size)
     assert made.blueprint is not None
     check_blueprint(made.blueprint)
@@ -67,7 +67,7 @@ def test_members_are_blueprints_that_cost_what_they_say(name: str, size: str) ->
 
 @pytest.mark.skipif(not have_onnx(), reason="needs the extra export")
 @pytest.mark.parametrize("name", DRAWN)
-def test_members_can_be_timed(name: str) -> None:
+def test_models_can_be_timed(name: str) -> None:
     """Their ONNX graphs, written from the blueprint, compute what the networks do."""
     import onnxruntime  # type: ignore[import-untyped]
 
@@ -87,8 +87,8 @@ def fashion() -> Dataset:
     return load("embedded")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_member_learns(name: str, fashion: Dataset) -> None:
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_every_model_learns(name: str, fashion: Dataset) -> None:
     made = parse_model(name, 10, 1, 10)
     batches = Batches(fashion, "train", 32, seed=0, resolution=made.resolution)
     recipe = Recipe(length="24 steps", batch_size=32, optimiser="adam", lr=3e-3, smoothing=0.999, schedule="constant")
@@ -112,7 +112,7 @@ def test_sweeps_are_all_combinations() -> None:
     ]
     pair = parse_models("nasbench201:channels=4+8/all-conv3x3", 10, 1, 8)
     assert [m.name for m in pair] == ["nasbench201:channels=4/all-conv3x3", "nasbench201:channels=8/all-conv3x3"]
-    with pytest.raises(InputError, match="one model is wanted, got 2"):
+    with pytest.raises(InputError, match="must name one model, got 2"):
         parse_model("mlp:width=8+16", 10, 1, 4)
 
 
@@ -145,7 +145,7 @@ def test_any_cell_in_its_papers_notation() -> None:
     space = catalog.space("nasbench101:channels=16,cells=1,resolution=8")
     text = "0100001 0010000 0001101 0000001 0000010 0000001 0; mp mp c3 mp c3"
     assert parse_model(f"nasbench101/{text}", 10, 3, 8).network == space.blueprint(space.named["small-data-2"])
-    assert CELLS["nb101-2"] == ("nasbench101", "small-data-2")
+    assert NB101_CELLS["nb101-2"] == ("nasbench101", "small-data-2")
     edges = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|nor_conv_3x3~0|nor_conv_3x3~1|nor_conv_3x3~2|"
     assert (
         parse_model(f"nasbench201/{edges}", 10, 3, 8).network
@@ -166,7 +166,7 @@ def test_any_cell_in_its_papers_notation() -> None:
         ("mlp:size=huge", "unknown size 'huge'"),
         ("resnet:depth=21", "layers, got 21"),
         ("nospace/1,2", "unknown space 'nospace'"),
-        ("nasbench201:classes=5/all-conv3x3", "classes must be 10, as the data have it, got 5"),
+        ("nasbench201:classes=5/all-conv3x3", "classes must be 10, as in the data, got 5"),
         ("missing.py", "missing.py cannot be read"),
         ("", "unknown model ''"),
     ],
@@ -213,7 +213,7 @@ def test_a_finished_model_with_fresh_weights(tmp_path: Path) -> None:
     assert not torch.equal(next(again.build(seed=0).parameters()), next(network.parameters()))
     more = parse_model(str(tmp_path / "m"), 8, 1, 28)
     assert more.costs()[1] == params + 5 * 5
-    with pytest.raises(InputError, match="in_channels must be 3, as the data have it, got 1"):
+    with pytest.raises(InputError, match="in_channels must be 3, as in the data, got 1"):
         parse_model(str(tmp_path / "m"), 3, 3, 6)
-    with pytest.raises(InputError, match=r"is no model: a finished one is a directory with a model\.json"):
+    with pytest.raises(InputError, match=r"is not a model: the directory of an exported model has a model\.json"):
         parse_model(str(tmp_path), 3, 1, 6)

@@ -1,7 +1,7 @@
-"""What there is, by name: import strings, resolved on use, so that listing names imports nothing heavy.
+"""The catalogue: spaces, searchers and benchmark tables by name.
 
-A space may carry parameters: `nasbench201:cells=2,channels=32,without=none+avg_pool_3x3`. A path to a `.toml` or `.py`
-file is a declared space.
+Entries are import strings that are resolved on use, so listing names imports nothing heavy. A space may have settings:
+`nasbench201:cells=2,channels=32,without=none+avg_pool_3x3`. A path to a `.toml` or `.py` file is a declared space.
 """
 
 from __future__ import annotations
@@ -52,7 +52,16 @@ SUFFIXES = (".csv", ".npz", ".tfrecord")  # of files that hold a table
 
 
 def load(kind: str, names: dict[str, str], name: str) -> Any:
-    """The object behind a catalogue entry."""
+    """Import the object of a catalogue entry.
+
+    Args:
+        kind: What the entry is, for the error message: space, searcher, table, ...
+        names: The entries: import strings `module:attribute` by name.
+        name: Which of them.
+
+    Returns:
+        The object.
+    """
     if name not in names:
         raise UnknownNameError(kind, name, names)
     module, _, attribute = names[name].partition(":")
@@ -60,7 +69,15 @@ def load(kind: str, names: dict[str, str], name: str) -> Any:
 
 
 def space(text: str | Space) -> Space:
-    """A space by name, by name with parameters, or from the file that declares it."""
+    """Find a space.
+
+    Args:
+        text: A name, a name with settings (`nasbench201:cells=2`), a `.toml` or `.py` file that declares a space, or a
+            space, which is returned as it is.
+
+    Returns:
+        The space.
+    """
     if isinstance(text, Space):
         return text
     if not text:
@@ -76,7 +93,15 @@ def space(text: str | Space) -> Space:
 
 
 def table(text: str | Path, of: Space | None = None) -> Table:
-    """A bundled table by name, or a file of measurements over the space `of`."""
+    """Find a benchmark table.
+
+    Args:
+        text: The name of a bundled table, or a file of measurements.
+        of: The space of its architectures; a file needs it.
+
+    Returns:
+        The table.
+    """
     from .benchmarks.own import read
 
     if str(text) not in TABLES:

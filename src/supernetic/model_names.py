@@ -1,13 +1,13 @@
-"""Models by name, for images of any shape: what is to be compared before a search, or trained beside one.
+"""Models by name, for images of any shape.
 
-    mlp, resnet:depth=32            a member of a family
-    nb101-3, attentive-a0           an architecture that a paper named
+    mlp, resnet:depth=32            a model of a family
+    nb101-3, attentive-a0           an architecture that has a name in a paper
     nasbench201:cells=2/ARCH        any architecture of a space
-    runs/demo/models/model-1        a finished model's architecture, with fresh weights
+    runs/demo/models/model-1        the architecture of an exported model, with fresh weights
     mine.py, mine.py:wide           a function build(classes, in_channels, resolution), or `wide`, in a Python file
 
-The first three come in a CPU size, unless `size=full` is asked for. Where a setting lists several numbers
-(`mlp:width=64+256,depth=1+2`) they are several models.
+The first three have their CPU size, unless the text says `size=full`. A setting with several numbers, as in
+`mlp:width=64+256,depth=1+2`, stands for several models.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ FAMILIES = {
     "inception": "supernetic.families.inception:Inception",
     "s3ta": "supernetic.lab.s3ta:S3TA",
 }
-CELLS = {f"nb101-{i}": ("nasbench101", f"small-data-{i}") for i in range(1, 6)}  # the five of paper 000
-RECORD = "model.json"
-NAMES = (*FAMILIES, *CELLS)
-SIZES = ("cpu", "full")
-CPU: dict[str, dict[str, Any]] = {  # the CPU size of a space's networks
+# The five cells of "Small Data, Big Decisions".
+NB101_CELLS = {f"nb101-{i}": ("nasbench101", f"small-data-{i}") for i in range(1, 6)}
+MODEL_FILE = "model.json"
+MODEL_NAMES = (*FAMILIES, *NB101_CELLS)
+MODEL_SIZES = ("cpu", "full")
+CPU_SETTINGS: dict[str, dict[str, Any]] = {  # by space: the settings of its CPU size
     "nasbench101": {"channels": 16, "cells": 1},
     "nasbench101-chain": {"channels": 16, "cells": 1},
     "nasbench201": {"channels": 8, "cells": 1},
@@ -53,7 +54,7 @@ CPU: dict[str, dict[str, Any]] = {  # the CPU size of a space's networks
 
 
 class Shape(NamedTuple):
-    """What the data say about a model."""
+    """What the data require of a model."""
 
     classes: int
     in_channels: int
@@ -61,68 +62,79 @@ class Shape(NamedTuple):
 
 
 def parse_model(text: str, classes: int, in_channels: int, resolution: int, size: str = "cpu") -> CandidateModel:
-    """The one model that a text stands for."""
-    found = parse_models(text, classes, in_channels, resolution, size)
-    if len(found) > 1:
-        raise InputError(f"{text}: one model is wanted, got {len(found)}")
-    return found[0]
+    """The one model that a text names; `parse_models` says what the arguments are."""
+    models = parse_models(text, classes, in_channels, resolution, size)
+    if len(models) > 1:
+        raise InputError(f"{text} must name one model, got {len(models)}")
+    return models[0]
 
 
 def parse_models(text: str, classes: int, in_channels: int, resolution: int, size: str = "cpu") -> list[CandidateModel]:
-    """The models that a text stands for, one unless it is a sweep; `size` holds where the text names none."""
+    """The models that a text names: one, or several if a setting lists several numbers.
+
+    Args:
+        text: A name, as at the head of this module.
+        classes: The number of classes of the data.
+        in_channels: Channels of the images.
+        resolution: Side of the images in pixels.
+        size: `cpu` or `full`, for a text that does not say `size=`.
+
+    Returns:
+        The models.
+    """
     shape = Shape(classes, in_channels, resolution)
     if re.search(r"\.py(:\w+)?$", text):
         from .networks.baselines import baseline
 
         return [CandidateModel(text, baseline(text, *shape))]
-    if isfile(join(text, RECORD)):
+    if isfile(join(text, MODEL_FILE)):
         return [CandidateModel(text, _of_run(text, shape))]
     where, slash, arch = text.rpartition("/")
     if slash and isdir(text):
-        raise InputError(f"{text} is no model: a finished one is a directory with a {RECORD}")
+        raise InputError(f"{text} is not a model: the directory of an exported model has a {MODEL_FILE}")
     name, _, settings = (where if slash else text).partition(":")
     items = [item for item in settings.split(",") if item]
     sizes = [item.removeprefix("size=") for item in items if item.startswith("size=")]
     size = sizes[-1] if sizes else size
     kind, arch = (name, arch) if slash else _look_up(name)
     base = _in_size(kind, size)
-    made = []
+    models = []
     for chosen in _sweep(base, [item for item in items if not item.startswith("size=")]):
         one: Any = with_settings(base, name, ",".join(chosen))
         network = _of_space(one, arch, chosen, shape, size) if isinstance(one, Space) else one.network(*shape)
-        told = ",".join([*chosen, *(f"size={s}" for s in sizes)])
-        made.append(CandidateModel(name + (f":{told}" if told else "") + (f"/{arch}" if slash else ""), network))
-    return made
+        shown = ",".join([*chosen, *(f"size={s}" for s in sizes)])
+        models.append(CandidateModel(name + (f":{shown}" if shown else "") + (f"/{arch}" if slash else ""), network))
+    return models
 
 
 def _look_up(name: str) -> tuple[str, str]:
-    """(family, nothing), or (space, architecture) by the name that a paper gave it."""
+    """(family, ""), or (space, architecture) for an architecture that has a name."""
     if name in FAMILIES:
         return name, ""
-    if name in CELLS:
-        return CELLS[name]
+    if name in NB101_CELLS:
+        return NB101_CELLS[name]
     spaces = {text: catalog.space(text) for text in catalog.SPACES}
-    known = {n: text for text, space in reversed(spaces.items()) for n in (*space.named, *space.upscaled)}
-    if name.lower() in known:
-        return known[name.lower()], name
-    raise UnknownNameError("model", name, [*NAMES, *known])
+    named = {n: text for text, space in reversed(spaces.items()) for n in (*space.named, *space.upscaled)}
+    if name.lower() in named:
+        return named[name.lower()], name
+    raise UnknownNameError("model", name, [*MODEL_NAMES, *named])
 
 
 def _in_size(kind: str, size: str) -> Any:
     """A family or a space in one of its sizes."""
-    if size not in SIZES:
-        raise UnknownNameError("size", size, SIZES)
+    if size not in MODEL_SIZES:
+        raise UnknownNameError("size", size, MODEL_SIZES)
     if kind in FAMILIES:
         base = catalog.load("family", FAMILIES, kind)()
         smaller = base.cpu
     else:
         base = catalog.space(kind)
-        smaller = CPU.get(kind, {})
+        smaller = CPU_SETTINGS.get(kind, {})
     return dataclasses.replace(base, **smaller) if size == "cpu" and smaller else base
 
 
 def _sweep(base: Any, items: Sequence[str]) -> list[list[str]]:
-    """All combinations of settings, where `+` lists the values of a number."""
+    """All combinations of settings; `+` separates several values of a number."""
     ways = []
     for item in items:
         key, equals, values = item.partition("=")
@@ -131,15 +143,15 @@ def _sweep(base: Any, items: Sequence[str]) -> list[list[str]]:
     return [list(way) for way in product(*ways)]
 
 
-def _of_space(space: Any, arch: str, said: Sequence[str], shape: Shape, size: str) -> Blueprint:
-    """An architecture's network for the data, which fill in what its settings leave open.
+def _of_space(space: Any, arch: str, settings: Sequence[str], shape: Shape, size: str) -> Blueprint:
+    """The network of an architecture, for the classes and the images of the data unless its settings say otherwise.
 
-    Where the resolution is a gene, networks of full size keep theirs; in the CPU size all options are the data's.
+    Where the resolution is a choice, networks of full size keep theirs; in the CPU size every option is the data's.
     """
     base, scaling = space.upscaled.get(arch.lower(), (arch, ""))
     genes = space.parse(base)
-    told = {item.partition("=")[0] for item in said}
-    fields = {f.name for f in dataclasses.fields(space)} - told
+    given = {item.partition("=")[0] for item in settings}
+    fields = {f.name for f in dataclasses.fields(space)} - given
     listed = {k for k in ("resolutions", "resolution") if isinstance(getattr(space, k, None), tuple)}
     fit: dict[str, Any] = {k: v for k, v in shape._asdict().items() if k in fields - listed}
     if size == "cpu":
@@ -149,7 +161,7 @@ def _of_space(space: Any, arch: str, said: Sequence[str], shape: Shape, size: st
 
 
 def _of_run(path: str, shape: Shape) -> Blueprint:
-    """The architecture of a finished model, with a classifier for the data's classes."""
+    """The architecture of an exported model, with a classifier for the classes of the data."""
     from .exporters.model import verify
 
     *layers, last = Blueprint.from_json(verify(path)["blueprint"])
@@ -157,9 +169,9 @@ def _of_run(path: str, shape: Shape) -> Blueprint:
 
 
 def _require(name: str, blueprint: Blueprint, shape: Shape) -> Blueprint:
-    """Refuse a network for other images; the resolution may be another, images are resized."""
+    """Refuse a network for other data; its resolution may differ, because images are resized."""
     for what in ("classes", "in_channels"):
         if getattr(blueprint, what) != getattr(shape, what):
-            rule = f"{what} must be {getattr(shape, what)}, as the data have it"
+            rule = f"{what} must be {getattr(shape, what)}, as in the data"
             raise InputError(f"{name}: {rule}, got {getattr(blueprint, what)}")
     return blueprint

@@ -1,9 +1,14 @@
-"""Contracts that anyone can run on a space, supernet, sampler, searcher or evaluator of their own; ours pass them.
+"""Checks for your own spaces, samplers, evaluators, searchers and supernets.
 
     from supernetic.testing import check_space
-    check_space(MySpace())
 
-A check raises `ContractError` with one sentence on what is broken.
+    def test_my_space() -> None:
+        check_space(MySpace())
+
+Each check tests what the rest of the package relies on: that encodings round-trip, that shapes fit, that a seed decides
+everything, and so on. It returns nothing if all is well, and else raises `ContractError` with one sentence that says
+what is broken. Everything in the catalogue passes these checks. They need no data and take seconds; the check of an
+evaluator takes as long as a few dozen of its evaluations.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from .costs.table import costs_of
 from .errors import ArchError, SupernetError
 from .evaluators.evaluator import Evaluator
 from .objective import Constraint, Metrics, Objective
-from .samplers.checks import contract_violations as path_sampler_flaws
+from .samplers.checks import contract_violations as sampler_violations
 from .samplers.step import Sampler
 from .searchers.problem import Searcher, SearchProblem
 from .searchers.runner import run_search
@@ -32,7 +37,7 @@ from .spaces.macro import Macro
 
 
 class ContractError(SupernetError):
-    """Something does not keep the contract of its kind."""
+    """Something that a space, sampler, evaluator, searcher or supernet must do, and does not."""
 
 
 def _require(condition: object, what: str) -> None:
@@ -44,7 +49,22 @@ def _require(condition: object, what: str) -> None:
 
 
 def check_space(space: Space, *, n: int = 1000, seed: int = 0) -> None:
-    """Encodings, text, blueprints and costs agree with one another, on `n` random architectures and the named ones."""
+    """Check that encodings, texts, blueprints and costs of a space agree with one another.
+
+    - Choices have distinct names and at most 127 options; the space is hashable; a seed decides what `sample` draws.
+    - Every architecture survives `format` and `parse`; `canonical` is valid, stable and costs the same.
+    - `check` refuses architectures that are too long, too short or out of range.
+    - Layers of a blueprint have distinct names and shapes that fit (`check_blueprint`).
+    - Costs from tables equal the costs of blueprints; a sequential space has as many paths as its `size` says.
+
+    Args:
+        space: The space.
+        n: Random architectures to check, beside the named ones.
+        seed: Seed of these architectures.
+
+    Raises:
+        ContractError: With what is broken.
+    """
     names = [c.name for c in space.choices]
     _require(names, f"{space.name} has no choices")
     _require(len(set(names)) == len(names), f"{space.name}: choices must have distinct names")
@@ -66,8 +86,8 @@ def check_space(space: Space, *, n: int = 1000, seed: int = 0) -> None:
         check_blueprint(space.blueprint(arch))
     _check_costs(space, rows)
     if isinstance(space, SequentialSpace):
-        walk = cost_graph_of(space)
-        counted = count_exactly(count_suffixes(walk, 4 * sum(int(c.max()) for c in walk.costs) + 1), 0, 1 << 62)
+        graph = cost_graph_of(space)
+        counted = count_exactly(count_suffixes(graph, 4 * sum(int(c.max()) for c in graph.costs) + 1), 0, 1 << 62)
         _require(counted == space.size, f"{space.name}: its automaton has {counted} paths, its size is {space.size}")
 
 
@@ -100,36 +120,43 @@ def _check_refusals(space: Space, arch: Arch) -> None:
 def _check_costs(space: Space, rows: list[Arch]) -> None:
     """Costs from the table equal those of the blueprint, and canonical forms cost the same."""
     archs = np.array(rows, dtype=np.int8)
-    walked = [cost(space.blueprint(arch)) for arch in rows]
+    costs = [cost(space.blueprint(arch)) for arch in rows]
     for metric in METRICS:
-        expected = np.array([getattr(c, metric) for c in walked])
+        expected = np.array([getattr(c, metric) for c in costs])
         wrong = np.flatnonzero(costs_of(space, archs, metric) != expected)
         _require(
             not len(wrong), f"{space.name}: table and blueprint disagree on {metric} of {rows[int((*wrong, 0)[0])]}"
         )
-    for arch, own in zip(rows[:100], walked, strict=False):
+    for arch, own in zip(rows[:100], costs, strict=False):
         same = cost(space.blueprint(space.canonical(arch)))
         _require(
             (same.macs, same.params) == (own.macs, own.params),
-            f"{space.name}: the canonical form of {arch} costs otherwise",
+            f"{space.name}: the canonical form of {arch} must cost the same",
         )
 
 
 def check_blueprint(blueprint: Blueprint) -> None:
-    """Names are distinct, wires run forward, and shapes fit along them."""
+    """Check that a blueprint can be built: names are distinct, layers read earlier ones, and shapes fit.
+
+    Args:
+        blueprint: The blueprint.
+
+    Raises:
+        ContractError: With what is broken.
+    """
     names = [layer.name for layer in blueprint]
     _require(len(set(names)) == len(names), f"layer names must be distinct: {names}")
     _require(Blueprint.from_json(blueprint.to_json()) == blueprint, "a blueprint must survive JSON")
     _require(blueprint.layers[-1].kind == "linear", "a blueprint ends with a linear layer")
     for i, (layer, sources) in enumerate(zip(blueprint, blueprint.wiring(), strict=True)):
-        _require(all(s < i for s in sources), f"layer {layer.name} reads a layer behind it")
+        _require(all(s < i for s in sources), f"layer {layer.name} reads a later layer")
         if sources != (-1,):
             _check_shapes(layer, [blueprint.layers[s] for s in sources])
 
 
 def _check_shapes(layer: Layer, sources: list[Layer]) -> None:
     what = f"layer {layer.name} reads {[(s.name, s.c_out, s.resolution_out) for s in sources]}, expects {layer.c_in}"
-    _require(all(s.resolution_out == layer.resolution for s in sources), f"{what} of side {layer.resolution}")
+    _require(all(s.resolution_out == layer.resolution for s in sources), f"{what} of resolution {layer.resolution}")
     widths = [s.c_out for s in sources]
     if layer.kind == "join" and layer.join == "concat":
         _require(sum(widths) == layer.c_out, what)
@@ -143,17 +170,24 @@ def _check_shapes(layer: Layer, sources: list[Layer]) -> None:
 
 
 def check_sampler(sampler: BudgetSampler | Sampler, space: Space | None = None, *, n: int = 500, seed: int = 0) -> None:
-    """A sampler of architectures at a budget, or (with its `space`) of the paths that a supernet is trained on.
+    """Check that every draw of a sampler is valid, that it keeps its constraints, and that a seed decides everything.
 
-    Every draw is valid and inside the constraints, trials are counted, and a seed decides everything.
+    Args:
+        sampler: A sampler of the paths that a supernet is trained on, or a `BudgetSampler` of architectures.
+        space: The space to sample paths from; a `BudgetSampler` has its own.
+        n: Draws to check.
+        seed: Seed of these draws.
+
+    Raises:
+        ContractError: With what is broken.
     """
     if isinstance(sampler, BudgetSampler):
         _check_budget_sampler(sampler, n, seed)
         return
-    _require(space is not None, "a sampler of paths is checked on a space: check_sampler(sampler, space)")
+    _require(space is not None, "a sampler of paths must be checked on a space: check_sampler(sampler, space)")
     assert space is not None
-    for flaw in path_sampler_flaws(sampler, space, steps=max(1, n // 25), seed=seed):
-        raise ContractError(flaw)
+    for violation in sampler_violations(sampler, space, steps=max(1, n // 25), seed=seed):
+        raise ContractError(violation)
 
 
 def _check_budget_sampler(sampler: BudgetSampler, n: int, seed: int) -> None:
@@ -173,20 +207,38 @@ def _check_budget_sampler(sampler: BudgetSampler, n: int, seed: int) -> None:
 
 
 def check_evaluator(evaluate: Evaluator, space: Space, *, n: int = 20, seed: int = 0) -> None:
-    """Answers hold what was declared and depend on the architecture alone, not on order or company."""
+    """Check that answers hold the declared metrics, and that the answer for an architecture depends on it alone.
+
+    The architectures are evaluated three times: together, in reverse order, and one by one.
+
+    Args:
+        evaluate: The evaluator.
+        space: The space of the architectures that it evaluates.
+        n: Random architectures to evaluate.
+        seed: Seed of these architectures.
+
+    Raises:
+        ContractError: With what is broken.
+    """
     archs: list[Arch] = [tuple(row) for row in space.sample(np.random.default_rng(seed), n).tolist()]
     answers = evaluate(archs)
-    _require(len(answers) == n, f"{n} architectures, but {len(answers)} answers")
+    _require(
+        len(answers) == n, f"an evaluator must answer for every architecture: {n} asked for, {len(answers)} answers"
+    )
     declared = set(evaluate.metrics)
     _require(
-        all("/" in name for name in declared), f"metrics have full names such as valid/accuracy: {sorted(declared)}"
+        all("/" in name for name in declared),
+        f"metrics must have full names such as valid/accuracy, got {sorted(declared)}",
     )
-    _require(evaluate.test <= declared, f"test metrics must be among the declared: {sorted(evaluate.test - declared)}")
+    _require(
+        evaluate.test <= declared, f"test metrics must be among the metrics, got {sorted(evaluate.test - declared)}"
+    )
     for answer in answers:
-        _require(set(answer) == declared, f"declared {sorted(declared)}, answered {sorted(answer)}")
+        _require(set(answer) == declared, f"an answer must hold the metrics {sorted(declared)}, got {sorted(answer)}")
     _require(_equal(evaluate(archs[::-1]), answers[::-1]), "answers depend on the order of the architectures")
     _require(
-        _equal([evaluate([a])[0] for a in archs], answers), "answers depend on which architectures are asked together"
+        _equal([evaluate([a])[0] for a in archs], answers),
+        "answers depend on which architectures are evaluated together",
     )
 
 
@@ -201,7 +253,7 @@ def _equal(a: list[Metrics], b: list[Metrics]) -> bool:
 
 
 class _Score:
-    """A score with one best network, and no number for some architectures."""
+    """An evaluator for tests: its score has one best network, and is NaN for some architectures."""
 
     metrics = ("valid/score", "cost/macs")
     test: frozenset[str] = frozenset()
@@ -219,20 +271,32 @@ class _Score:
 
 
 def check_searcher(searcher: Searcher, *, budget: int = 120, seed: int = 0) -> None:
-    """On a small task: only affordable architectures are asked for, none twice, and a seed decides everything."""
+    """Check a searcher on a small problem: NAS-Bench-Macro, two objectives, a limit on MACs, and a score with gaps.
+
+    It must ask only for architectures within the cheap constraints, never twice for the same network, no more often
+    than the budget allows, and for the same ones with the same seed.
+
+    Args:
+        searcher: The searcher.
+        budget: Evaluations that it may ask for.
+        seed: Seed of the search.
+
+    Raises:
+        ContractError: With what is broken.
+    """
     space = Macro()
-    task = SearchProblem(
+    problem = SearchProblem(
         space,
         (Objective("valid/score", True), Objective("cost/macs", False)),
         (Constraint("cost/macs", high=60e6), Constraint("valid/score", low=5)),
     )
     runs: list[list[Any]] = [
-        [t.to_json() for t in run_search(searcher, task, _Score(space), seed=s, budget=budget)]
+        [t.to_json() for t in run_search(searcher, problem, _Score(space), seed=s, budget=budget)]
         for s in (seed, seed, seed + 1)
     ]
     _require(runs[0], "the searcher asked for nothing")
     _require(runs[0] == runs[1], "the same seed must ask for the same architectures")
-    _require(len(runs[0]) <= budget, f"the searcher went on past its budget of {budget}")
+    _require(len(runs[0]) <= budget, f"the searcher must keep its budget of {budget} evaluations, got {len(runs[0])}")
     networks = [space.canonical(tuple(t["arch"])) for t in runs[0]]
     _require(len(set(networks)) == len(networks), "a network was evaluated twice")
     within = [t for t in runs[0] if t["metrics"]["cost/macs"] <= 60e6]
@@ -245,12 +309,20 @@ def check_searcher(searcher: Searcher, *, budget: int = 120, seed: int = 0) -> N
 
 
 def check_supernet(supernet: Any, *, n: int = 4, seed: int = 0) -> None:
-    """A path through the supernet is the network it stands for, on `n` random architectures and the extremes.
+    """Check that a path through a supernet computes the same as the network that is extracted for it.
 
-    Outputs and gradients equal those of the extracted network, in training and in evaluation; evaluation changes
-    nothing; built and extracted networks cost what their blueprints say.
+    Outputs and gradients must be equal, in training and in evaluation. Evaluation must change no weight. Networks must
+    cost what their blueprints say.
+
+    Args:
+        supernet: The supernet.
+        n: Random architectures to check, beside the smallest and the largest.
+        seed: Seed of these architectures.
+
+    Raises:
+        ContractError: With what is broken.
     """
     from .supernets.checks import contract_violations
 
-    for flaw in contract_violations(supernet, n=n, seed=seed):
-        raise ContractError(flaw)
+    for violation in contract_violations(supernet, n=n, seed=seed):
+        raise ContractError(violation)

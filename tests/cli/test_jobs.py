@@ -57,7 +57,7 @@ BAD = [
     (["resume", "empty"], "empty is not a run: it has no run.toml"),
     (["select", "nowhere"], "unknown data set 'nowhere'"),
     (["select", "--models", "mlp,logistc"], "did you mean 'logistic'"),
-    (["select", "--sizes", "few"], "sizes are auto or numbers of images such as 250,500,1000, got 'few'"),
+    (["select", "--sizes", "few"], "sizes must be auto or numbers of images such as 250,500,1000, got 'few'"),
     (["select", "--minutes", "0"], "positive and finite, got 0"),
     (["scale", "--stages", "0"], "stages must be at least 1, got 0"),
     (["scale", "--curve", "liner"], "did you mean 'linear'"),

@@ -48,5 +48,5 @@ def test_untrained_weights_have_no_angle() -> None:
 
 def test_needs_the_same_supernet() -> None:
     small, large = (Supernet(catalog.space(f"macro:channels={c},resolution=8,head=16"), seed=0) for c in (4, 8))
-    with pytest.raises(InputError, match="the same supernet twice"):
+    with pytest.raises(InputError, match="two states of the same supernet"):
         AngleEvaluator(small, large)

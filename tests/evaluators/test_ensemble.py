@@ -25,14 +25,14 @@ class Sums:
 
 def test_the_rank_is_added_and_depends_on_the_architecture_only() -> None:
     archs: list[Arch] = [(i, 2 * i) for i in range(10)]
-    scored_by_proxies = EnsembleEvaluator(Sums(), RankEnsemble.of(["valid/cross_entropy"], Sums()(archs)))
-    assert scored_by_proxies.metrics == ("valid/cross_entropy", "test/accuracy", RANK)
-    together = scored_by_proxies(archs)
+    ensemble = EnsembleEvaluator(Sums(), RankEnsemble.of(["valid/cross_entropy"], Sums()(archs)))
+    assert ensemble.metrics == ("valid/cross_entropy", "test/accuracy", RANK)
+    together = ensemble(archs)
     assert [m[RANK] for m in together] == pytest.approx([1 - i / 9 for i in range(10)])  # less of it is better
-    assert [scored_by_proxies([a])[0] for a in archs] == together
+    assert [ensemble([a])[0] for a in archs] == together
 
 
-def test_what_test_images_vote_on_is_test() -> None:
+def test_a_rank_of_test_metrics_is_a_test_metric() -> None:
     answers = Sums()([(0,), (1,)])
     assert EnsembleEvaluator(Sums(), RankEnsemble.of(["valid/cross_entropy"], answers)).test == {"test/accuracy"}
     assert EnsembleEvaluator(Sums(), RankEnsemble.of(["test/accuracy"], answers)).test == {"test/accuracy", RANK}

@@ -8,17 +8,17 @@ import torch
 from torch import Tensor
 
 from supernetic.blueprint import Layer
-from supernetic.evaluators.prefix_tree import IMAGE, Node, grow, walk
+from supernetic.evaluators.prefix_tree import IMAGE, PrefixNode, build_tree, run_tree
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201
 
 
-def tree(space: Space, archs: list[tuple[int, ...]]) -> Node:
-    return grow((i, space.blueprint(a).layers) for i, a in enumerate(archs))
+def tree(space: Space, archs: list[tuple[int, ...]]) -> PrefixNode:
+    return build_tree((i, space.blueprint(a).layers) for i, a in enumerate(archs))
 
 
-def trail(node: Node, xs: list[Tensor]) -> Tensor:
+def trail(node: PrefixNode, xs: list[Tensor]) -> Tensor:
     """A stand-in for computing that depends on the layer and on all that it reads."""
     return torch.stack([x * 3 + i for i, x in enumerate(xs)]).sum(0) + hash(node.layer) % 1009
 
@@ -26,7 +26,7 @@ def trail(node: Node, xs: list[Tensor]) -> Tensor:
 def alone(layers: tuple[Layer, ...], x: Tensor) -> Tensor:
     known, last = {IMAGE: x}, IMAGE
     for layer in layers:
-        known[layer.name] = trail(Node(layer, ()), [known[n] for n in layer.inputs or (last,)])
+        known[layer.name] = trail(PrefixNode(layer, ()), [known[n] for n in layer.inputs or (last,)])
         last = layer.name
     return known[last]
 
@@ -39,12 +39,12 @@ def test_all_of_macro_has_one_node_per_prefix() -> None:
 
 
 @pytest.mark.parametrize("space", [Macro(), NASBench201(cells=1)], ids=lambda s: s.name)
-def test_a_walk_gives_what_each_network_gives_alone(space: Space) -> None:
+def test_the_tree_gives_what_each_network_gives_alone(space: Space) -> None:
     generator = torch.Generator().manual_seed(0)
     genes = torch.randint(0, 3, (40, len(space.choices)), generator=generator)
     archs = [tuple(row) for row in genes.tolist()]
     x = torch.arange(5, dtype=torch.float64)
-    found = {i: y for node, y in walk(tree(space, archs), x, trail) for i in node.ends}
+    found = {i: y for node, y in run_tree(tree(space, archs), x, trail) for i in node.ends}
     assert len(found) == 40
     for i, arch in enumerate(archs):
         assert torch.equal(found[i], alone(space.blueprint(arch).layers, x))
@@ -60,18 +60,18 @@ def test_cells_share_their_stem_and_what_comes_before_the_first_difference() -> 
     assert shared == 2  # the first two networks part only behind it
 
 
-def test_a_walk_keeps_one_map_per_branch_that_waits() -> None:
+def test_the_tree_keeps_one_map_per_branch_that_waits() -> None:
     alive: WeakSet[Tensor] = WeakSet()
     most = 0
 
-    def compute(node: Node, xs: list[Tensor]) -> Tensor:
+    def compute(node: PrefixNode, xs: list[Tensor]) -> Tensor:
         nonlocal most
         y = torch.zeros(1)
         alive.add(y)
         most = max(most, len(alive))
         return y
 
-    for _ in walk(tree(Macro(), list(product(range(3), repeat=8))), torch.zeros(1), compute):
+    for _ in run_tree(tree(Macro(), list(product(range(3), repeat=8))), torch.zeros(1), compute):
         pass
     assert most <= 8 + 3  # one for each of eight choices, the layer at hand, the one it reads, the one just left
 
@@ -80,13 +80,13 @@ def test_a_single_network_keeps_only_what_is_still_read() -> None:
     counts: list[int] = []
     alive: WeakSet[Tensor] = WeakSet()
 
-    def compute(node: Node, xs: list[Tensor]) -> Tensor:
+    def compute(node: PrefixNode, xs: list[Tensor]) -> Tensor:
         y = torch.zeros(1)
         alive.add(y)
         counts.append(len(alive))
         return y
 
-    for _ in walk(tree(NASBench201(cells=2), [(3,) * 6]), torch.zeros(1), compute):
+    for _ in run_tree(tree(NASBench201(cells=2), [(3,) * 6]), torch.zeros(1), compute):
         pass
     assert len(counts) > 50
     assert max(counts) <= 8
@@ -94,6 +94,6 @@ def test_a_single_network_keeps_only_what_is_still_read() -> None:
 
 def test_for_statistics_only_what_a_bn_follows_is_run() -> None:
     root = tree(NASBench201(cells=1), [(3,) * 6, (0, 0, 0, 0, 0, 2)])
-    ran = [node.layer.name for node, _ in walk(root, torch.zeros(1), trail, norms_only=True)]
-    every = [node.layer.name for node, _ in walk(root, torch.zeros(1), trail)]
+    ran = [node.layer.name for node, _ in run_tree(root, torch.zeros(1), trail, norms_only=True)]
+    every = [node.layer.name for node, _ in run_tree(root, torch.zeros(1), trail)]
     assert [name for name in every if name not in ("head.pool", "classifier")] == ran

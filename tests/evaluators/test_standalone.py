@@ -74,7 +74,7 @@ def test_metrics_and_what_is_test(blobs: Dataset) -> None:
 
 
 def test_bad_input_is_named(blobs: Dataset) -> None:
-    with pytest.raises(InputError, match="a worker, got 0"):
+    with pytest.raises(InputError, match="workers must be at least 1, got 0"):
         evaluator(blobs, workers=0)
     with pytest.raises(InputError, match="no sampler"):
         evaluator(blobs, recipe=Recipe(sampler=Uniform()))

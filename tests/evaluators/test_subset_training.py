@@ -27,7 +27,7 @@ def data() -> Dataset:
     return load("embedded", limit=500, resolution=8)
 
 
-def test_it_trains_on_the_rung_and_scores_on_valid(data: Dataset) -> None:
+def test_it_trains_on_the_subset_and_scores_on_valid(data: Dataset) -> None:
     evaluate = SubsetTrainingEvaluator(SPACE, data, RECIPE, size=100)
     assert (evaluate.metrics[0], evaluate.test) == (CALIBRATED, frozenset())
     small = take_subset(data, 100, 0, "valid")
@@ -49,7 +49,7 @@ def test_test_images_cannot_change_a_score(data: Dataset) -> None:
 
 def test_seeds_are_averaged(data: Dataset) -> None:
     both = SubsetTrainingEvaluator(SPACE, data, RECIPE, 60, seeds=2)
-    parts = [one(ARCHS[:1])[0][CALIBRATED] for one in both._rungs]
+    parts = [one(ARCHS[:1])[0][CALIBRATED] for one in both._evaluators]
     assert both(ARCHS[:1])[0][CALIBRATED] == pytest.approx(np.mean(parts))
     assert parts[0] != parts[1]
 
@@ -62,5 +62,5 @@ def test_what_diverges_is_nan(data: Dataset) -> None:
 def test_sizes_that_there_are_not_are_refused(data: Dataset) -> None:
     with pytest.raises(InputError, match=r"20 to \d+ images, got 5000"):
         SubsetTrainingEvaluator(SPACE, data, RECIPE, 5000)
-    with pytest.raises(InputError, match="got seeds=0"):
+    with pytest.raises(InputError, match="seeds must be at least 1, got 0"):
         SubsetTrainingEvaluator(SPACE, data, RECIPE, 60, seeds=0)

@@ -16,7 +16,7 @@ from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
 from supernetic.errors import ArchError, InputError, UnknownNameError
 from supernetic.evaluators import supernet as module
-from supernetic.evaluators.prefix_tree import Node, grow
+from supernetic.evaluators.prefix_tree import PrefixNode, build_tree
 from supernetic.evaluators.supernet import SupernetEvaluator, shared_cells
 from supernetic.nn.norm import batch_statistics, recalibrate
 from supernetic.space import Arch, Space
@@ -123,13 +123,13 @@ def test_little_memory_means_more_walks_and_the_same_answers(blobs: Dataset, mon
 def test_what_stays_during_a_walk_is_one_piece(blobs: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Statistics of thousands of BNs, allocated one by one between activations, once kept gigabytes from use."""
     net = made(SPACES[2])
-    trees: list[Node] = []
+    trees: list[PrefixNode] = []
 
-    def grown(networks: list[tuple[int, Sequence[Layer]]]) -> Node:
-        trees.append(grow(networks))
+    def recorded(networks: list[tuple[int, Sequence[Layer]]]) -> PrefixNode:
+        trees.append(build_tree(networks))
         return trees[-1]
 
-    monkeypatch.setattr(module, "grow", grown)
+    monkeypatch.setattr(module, "build_tree", recorded)
     evaluator(net, blobs)(some(net.space, 5))
     (tree,) = trees
     own = [s for node in tree.nodes() for s in node.statistics.values()]

@@ -23,5 +23,5 @@ def test_pools_between_layers() -> None:
 
 
 def test_even_kernels_are_refused() -> None:
-    with pytest.raises(InputError, match="kernel must be odd, got 4"):
+    with pytest.raises(InputError, match="kernel of a ConvNet must be odd, got 4"):
         ConvNet(kernel=4)

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from supernetic.errors import InputError
-from supernetic.lab.claims import claim, judge
+from supernetic.lab.claims import judge, read_claim
 
 VALUES = {"a": {0: 0.50, 1: 0.52, 2: 0.51}, "b": {0: 0.30, 1: 0.31, 2: 0.33}, "c": {0: 0.50, 1: 0.49, 2: 0.53}}
 BASE = {"text": "so it is", "metric": "tau"}
 
 
 def verdict(**table: Any) -> str:
-    return judge(claim({**BASE, **table}, list(VALUES)), VALUES).verdict
+    return judge(read_claim({**BASE, **table}, list(VALUES)), VALUES).verdict
 
 
 @pytest.mark.parametrize(
@@ -22,40 +22,40 @@ def verdict(**table: Any) -> str:
         ({"variant": "a", "above": "b"}, "held"),
         ({"variant": "a", "below": "b"}, "did not hold"),
         ({"variant": "b", "below": "a"}, "held"),
-        ({"variant": "a", "above": "c"}, "not shown"),
-        ({"variant": "a", "below": "c"}, "not shown"),
+        ({"variant": "a", "above": "c"}, "not significant"),
+        ({"variant": "a", "below": "c"}, "not significant"),
         ({"variant": "a", "not_above": "c"}, "held"),  # within the margin of .05
-        ({"variant": "a", "not_above": "c", "margin": 0.001}, "not shown"),
+        ({"variant": "a", "not_above": "c", "margin": 0.001}, "not significant"),
         ({"variant": "a", "not_above": "b"}, "did not hold"),
         ({"variant": "b", "not_above": "a"}, "held"),
         ({"variant": "a", "not_below": "b"}, "held"),
         ({"variant": "b", "not_below": "a"}, "did not hold"),
         ({"variant": "a", "at_least": 0.4}, "held"),
         ({"variant": "a", "at_most": 0.4}, "did not hold"),
-        ({"variant": "a", "at_most": 0.515}, "not shown"),
+        ({"variant": "a", "at_most": 0.515}, "not significant"),
     ],
 )
 def test_verdicts(table: dict[str, Any], expected: str) -> None:
     assert verdict(**table) == expected
 
 
-def test_one_seed_shows_nothing_but_exact_numbers_do() -> None:
-    made = claim({**BASE, "variant": "a", "above": "b"}, ["a", "b"])
+def test_one_seed_is_never_significant_but_exact_numbers_are() -> None:
+    made = read_claim({**BASE, "variant": "a", "above": "b"}, ["a", "b"])
     values = {"a": {0: 1.0}, "b": {0: 0.0}}
-    assert judge(made, values).verdict == "not shown"
+    assert judge(made, values).verdict == "not significant"
     assert judge(made, values, exact=True).verdict == "held"
-    assert judge(claim({**BASE, "variant": "a", "at_most": 1}, ["a"]), values, exact=True).verdict == "held"
-    assert judge(made, {}).verdict == "not shown"
+    assert judge(read_claim({**BASE, "variant": "a", "at_most": 1}, ["a"]), values, exact=True).verdict == "held"
+    assert judge(made, {}).verdict == "not measured"
 
 
-def test_a_verdict_is_told() -> None:
-    found = judge(claim({**BASE, "variant": "a", "above": "b"}, list(VALUES)), VALUES)
+def test_a_verdict_in_words() -> None:
+    found = judge(read_claim({**BASE, "variant": "a", "above": "b"}, list(VALUES)), VALUES)
     assert found.sentence().startswith("held: tau of a minus b is +0.197 [+0.")
     assert found.sentence().endswith("3 seeds")
     assert json.loads(json.dumps(found.to_json(), allow_nan=False))["verdict"] == "held"
-    unknown = judge(claim({**BASE, "variant": "a", "above": "b"}, list(VALUES)), {}).to_json()
+    unknown = judge(read_claim({**BASE, "variant": "a", "above": "b"}, list(VALUES)), {}).to_json()
     assert unknown["value"] is None
-    assert "not known" in unknown["sentence"]
+    assert unknown["sentence"] == "not measured: tau has no value"
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_a_verdict_is_told() -> None:
 )
 def test_bad_claims_are_refused(table: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        claim({**BASE, **table}, list(VALUES))
+        read_claim({**BASE, **table}, list(VALUES))

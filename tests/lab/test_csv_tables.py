@@ -4,7 +4,7 @@ import csv
 import io
 from math import nan
 
-from supernetic.lab.claims import claim, judge
+from supernetic.lab.claims import judge, read_claim
 from supernetic.lab.csv_tables import claims_csv, measures_csv, summary_csv
 from supernetic.lab.seed_spread import Spread
 
@@ -25,6 +25,6 @@ def test_means_and_claims() -> None:
     assert means == [
         {"variant": "a", "metric": "tau", "seeds": "2", "mean": "0.5", "sd": "0.1", "low": "0.2", "high": "0.8"}
     ]
-    made = claim({"text": 'a "good" one', "metric": "tau", "variant": "a", "at_least": 0.5}, ["a"])
+    made = read_claim({"text": 'a "good" one', "metric": "tau", "variant": "a", "at_least": 0.5}, ["a"])
     found = rows(claims_csv([judge(made, {"a": {0: 0.75}}, exact=True)]))[0]
     assert (found["claim"], found["verdict"], found["difference"]) == ('a "good" one', "held", "0.25")

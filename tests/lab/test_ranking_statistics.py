@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from supernetic.lab.ranking_statistics import chosen, joint_tau_a, names, ranking
+from supernetic.lab.ranking_statistics import choose_networks, joint_tau_a, metric_names, ranking
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.normal(90, 2, 400).round(2)
@@ -15,9 +15,9 @@ SIZES = (10, 25, 50)
 
 
 def test_metrics_agree_with_scipy() -> None:
-    best, random = chosen(TRUTH, SIZES, 120)
+    best, random = choose_networks(TRUTH, SIZES, 120)
     found = ranking(SCORE, TRUTH, best, random, SIZES)
-    assert set(found) == set(names(SIZES))
+    assert set(found) == set(metric_names(SIZES))
     top = np.argsort(-TRUTH, kind="stable")[:25]
     assert found["tau_b@25"] == pytest.approx(stats.kendalltau(SCORE[top], TRUTH[top]).statistic)
     assert found["spearman@random"] == pytest.approx(stats.spearmanr(SCORE[random], TRUTH[random]).statistic)
@@ -28,23 +28,23 @@ def test_metrics_agree_with_scipy() -> None:
 
 
 def test_networks_are_the_best_and_the_same_random_ones() -> None:
-    best, random = chosen(TRUTH, SIZES, 30)
+    best, random = choose_networks(TRUTH, SIZES, 30)
     assert len(best) == 50
     assert TRUTH[best].tolist() == sorted(TRUTH, reverse=True)[:50]
     assert len(np.unique(random)) == 30
-    assert chosen(TRUTH[::-1], SIZES, 30)[1].tolist() == random.tolist()
-    few = chosen(TRUTH[:20], SIZES, 30)
+    assert choose_networks(TRUTH[::-1], SIZES, 30)[1].tolist() == random.tolist()
+    few = choose_networks(TRUTH[:20], SIZES, 30)
     assert [len(rows) for rows in few] == [20, 20]
 
 
 def test_tau_a_of_a_perfect_score_is_minus_one_and_of_a_reversed_one_plus_one() -> None:
-    best, random = chosen(TRUTH, SIZES, 30)
+    best, random = choose_networks(TRUTH, SIZES, 30)
     assert ranking(TRUTH, TRUTH, best, random, SIZES)["tau_a"] == -1
     assert ranking(-TRUTH, TRUTH, best, random, SIZES)["tau_a"] == 1
 
 
 def test_small_spaces_cut_the_sizes() -> None:
-    best, random = chosen(TRUTH[:20], SIZES, 30)
+    best, random = choose_networks(TRUTH[:20], SIZES, 30)
     found = ranking(SCORE[:20], TRUTH[:20], best, random, SIZES)
     assert found["tau@25"] == found["tau@50"] == pytest.approx(found["tau@random"])
     assert abs(found["tau_a"]) == 1  # of two sizes, 10 and 20
@@ -52,7 +52,7 @@ def test_small_spaces_cut_the_sizes() -> None:
 
 def test_networks_without_a_score_are_left_out() -> None:
     holes = SCORE.copy()
-    best, random = chosen(TRUTH, SIZES, 30)
+    best, random = choose_networks(TRUTH, SIZES, 30)
     holes[best[3]] = nan
     assert np.isfinite([*ranking(holes, TRUTH, best, random, SIZES).values()]).all()
     nothing = ranking(np.full(400, nan), TRUTH, best, random, SIZES)

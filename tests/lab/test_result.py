@@ -16,7 +16,7 @@ RESULT = StudyResult(
     variants=("none", "identity"),
     seeds=(0, 1),
     table={"none": {"tau_a": {"mean": -0.5, "sd": 0.1}}, "identity": {"tau_a": {"mean": 0.25, "sd": None}}},
-    claims=({"text": "helps", "sentence": "not shown: ..."},),
+    claims=({"text": "helps", "sentence": "not significant: ..."},),
     failed={"none, seed 1": "diverged"},
     shown=("tau_a",),
 )

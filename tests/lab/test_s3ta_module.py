@@ -25,20 +25,20 @@ def images(n: int = 3) -> Tensor:
 
 
 def test_masks_sum_to_one_and_steps_differ() -> None:
-    looks = list(small().looks(images()))
-    assert len(looks) == 8
-    for look in looks:
-        assert look.masks.shape == (3, 3, 5, 5)
-        assert (look.masks >= 0).all()
-        torch.testing.assert_close(look.masks.sum((2, 3)), torch.ones(3, 3))
+    steps = list(small().attend(images()))
+    assert len(steps) == 8
+    for step in steps:
+        assert step.masks.shape == (3, 3, 5, 5)
+        assert (step.masks >= 0).all()
+        torch.testing.assert_close(step.masks.sum((2, 3)), torch.ones(3, 3))
     for i in range(8):
         for j in range(i):
-            assert (looks[i].masks - looks[j].masks).abs().max() > 1e-6
-            assert (looks[i].state - looks[j].state).abs().max() > 1e-6
+            assert (steps[i].masks - steps[j].masks).abs().max() > 1e-6
+            assert (steps[i].state - steps[j].state).abs().max() > 1e-6
 
 
 def test_heads_and_images_see_different_things() -> None:
-    masks = next(small().looks(images())).masks
+    masks = next(small().attend(images())).masks
     assert (masks[:, 0] - masks[:, 1]).abs().max() > 1e-5
     assert (masks[0] - masks[1]).abs().max() > 1e-5
 
@@ -49,7 +49,7 @@ def test_a_mask_is_the_softmax_of_keys_and_query() -> None:
     with torch.no_grad():
         found = network.extractor(images(1))[0].reshape(6, 25).tolist()
         query = network.ask(network.start[:1]).view(3, -1)[1].tolist()
-        mask = next(network.looks(images(1))).masks[0, 1].flatten().tolist()
+        mask = next(network.attend(images(1))).masks[0, 1].flatten().tolist()
     basis = spatial_basis(5).tolist()
     keys = [[*(found[c][p] for c in range(3)), *(row[p] for row in basis)] for p in range(25)]
     scores = [exp(sum(q * k for q, k in zip(query, key, strict=True)) / sqrt(28)) for key in keys]

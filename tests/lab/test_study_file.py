@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from supernetic.errors import InputError
-from supernetic.lab.study_file import changed, read_study, settings_of_space, space_text
+from supernetic.lab.study_file import apply_change, read_study, settings_of_space, space_text
 
 FILE = """
 title = "A study"
@@ -89,8 +89,8 @@ def test_files_that_read_one_another_end(tmp_path: Path) -> None:
 def test_spaces_as_text() -> None:
     assert settings_of_space("macro") == ("macro", {})
     assert space_text("a", {"z": 1, "b": True, "without": ["x", "y"]}) == "a:b=true,without=x+y,z=1"
-    assert changed({"space": "a:b=1"}, {"space": "c"}) == {"space": "c"}
-    assert changed({"space": "a:b=1"}, {"space": {"b": 2}}) == {"space": "a:b=2"}
+    assert apply_change({"space": "a:b=1"}, {"space": "c"}) == {"space": "c"}
+    assert apply_change({"space": "a:b=1"}, {"space": {"b": 2}}) == {"space": "a:b=2"}
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_spaces_as_text() -> None:
     [
         ("title =", "titel =", "did you mean 'title'"),
         ('title = "A study"', "", "needs a title"),
-        ("seeds = [0, 3]", "seeds = [0, 0]", "given twice"),
+        ("seeds = [0, 3]", "seeds = [0, 0]", "seeds must be different, got 0, 0"),
         ("seeds = [0, 3]", "seeds = [-1]", "whole numbers"),
         ('kind = "ranking"', "", "must have a kind"),
         ("lr = 0.1", "lr = ", "not readable as TOML"),
-        ('space = "nasbench201:cells=2,without=avg_pool_3x3"', "", "which space"),
+        ('space = "nasbench201:cells=2,without=avg_pool_3x3"', "", "must name the space"),
         ("warm = {", "warm = { batch = 3,", "argument of a training in 'warm': 'batch'"),
         ('without = ["none"]', 'without = "none"', "without must be a list"),
         ('"all, plain"]', '"nothing"]', "unknown variant in a figure 'nothing'"),

@@ -19,7 +19,7 @@ CLAIM = {"text": "it <helps>", "metric": "tau_a", "variant": "a", "relation": "b
 def record(**other: Any) -> dict[str, Any]:
     return {
         "title": "Does <it> help?",
-        "source": "paper 002",
+        "source": "Single-path ranking correlations",
         "scale": "small",
         "trainings": 4,
         "cpu_minutes": 3.25,
@@ -30,7 +30,7 @@ def record(**other: Any) -> dict[str, Any]:
         "table": {"a": {"tau_a": NUMBERS, "tau@10": NUMBERS}, "b": {"tau_a": {**NUMBERS, "sd": None}}},
         "claims": [
             {**CLAIM, "verdict": "held", "other": "b", "value": -0.5, "low": -0.7, "high": -0.3},
-            {**CLAIM, "verdict": "not shown", "other": 0.5, "value": None, "low": None, "high": None, "n": 0},
+            {**CLAIM, "verdict": "not measured", "other": 0.5, "value": None, "low": None, "high": None, "n": 0},
         ],
         "figures": [{"title": "All & more", "caption": "", "variants": ["a", "b"], "metrics": []}],
         "measured": [{"variant": "a", "seed": 0, "values": {}, "details": {}}],
@@ -50,7 +50,7 @@ def test_the_page_says_what_was_found(tmp_path: Path) -> None:
     assert "it &lt;helps&gt;" in text
     assert "tau_a, a − b: −0.500 [−0.700, −0.300], 2\N{NO-BREAK SPACE}seeds" in text
     assert "−0.250\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.125" in text
-    assert "1 held and 1 not shown" in text
+    assert "1 held and 1 not measured" in text
     assert "3.2 CPU-minutes" in text
     assert "diverged" in text
     assert "<it>" not in text

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event as Signal
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from supernetic import catalog
 from supernetic.errors import InputError
-from supernetic.lab.study_file import Study, Variant
-from supernetic.lab.trainings import Watch, held, trainings
+from supernetic.lab.measures.measure import read_measure
+from supernetic.lab.study_file import Study, Variant, read_study
+from supernetic.lab.trainings import Training, locked, train_and_measure, trainings
+from supernetic.progress import Event
 from supernetic.runs.directory import read_records
 
 
@@ -62,16 +66,16 @@ def test_what_is_wrong_with_a_variant_names_it() -> None:
 
 def test_another_process_that_needs_a_training_waits(tmp_path: Path) -> None:
     order: list[str] = []
-    inside = Event()
+    inside = Signal()
 
     def other() -> None:
         inside.wait()
-        with held(tmp_path / "runs" / "key"):
+        with locked(tmp_path / "runs" / "key"):
             order.append("other")
 
     thread = Thread(target=other)
     thread.start()
-    with held(tmp_path / "runs" / "key"):
+    with locked(tmp_path / "runs" / "key"):
         inside.set()
         thread.join(0.1)
         order.append("first")
@@ -79,15 +83,22 @@ def test_another_process_that_needs_a_training_waits(tmp_path: Path) -> None:
     assert order == ["first", "other"]
 
 
-def test_progress_weighs_what_is_done_already() -> None:
-    lines: list[str] = []
-    watch = Watch([("a", 0), ("b", 0)], [False, True], lines.append)
-    watch(0, 500, 1000)
-    assert lines == []  # too early for a line
-    watch(1, 1000, 1000)
-    watch(0, 1000, 1000)
-    assert lines[0].startswith("1 of 2 trainings, 51 %, 0 s left (b, seed 0: done)")
-    assert lines[1].startswith("2 of 2 trainings, 100 %")
+def test_progress_counts_new_and_finished_trainings_apart(finished: Path, tmp_path: Path) -> None:
+    """A new training takes minutes and a finished one is only read: they are two tasks, the new ones first."""
+    plan = read_study(finished.parent / "tiny.toml")
+    cells = trainings(plan, finished.parent / "trainings")
+    cell = ("none", 0)
+    broken = Training({**cells[cell].arguments, "data": "nowhere"}, tmp_path / "new")
+    spaces = {v.name: catalog.space(v.training["space"]) for v in plan.variants}
+    events: list[Event] = []
+    answers = train_and_measure({**cells, cell: broken}, spaces, read_measure(plan.measure), 1, events.append)
+    assert "nowhere" in str(answers[cell])
+    assert events[:2] == [Event("train", item="none, seed 0", done=100, total=100), Event("train", done=1, total=1)]
+    counts = [(e.task, e.done, e.total) for e in events[2:] if not e.item]
+    assert counts == [("measure", 1, 3), ("measure", 2, 3), ("measure", 3, 3)]
+    shares = [e.done for e in events if e.item == "identity, seed 1"]
+    assert shares == sorted(shares)
+    assert (shares[-1], {e.total for e in events if e.item}) == (100, {100})
 
 
 def test_times_are_kept(finished: Path) -> None:

@@ -180,7 +180,7 @@ def test_baselines_are_trained_alike_and_kept_by_their_text(tmp_path: Path) -> N
 def test_bad_input_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sampler"):
         asked(recipe=Recipe(sampler=Uniform()))
-    with pytest.raises(InputError, match="a worker, got 0"):
+    with pytest.raises(InputError, match="workers must be at least 1, got 0"):
         train_all([asked()], tmp_path, workers=0)
     with pytest.raises(RunError, match="of other data"):
         train_all([asked(data="0" * 64)], tmp_path, workers=1)

@@ -62,7 +62,7 @@ def test_what_cannot_be_sent_back_is_a_failure_and_not_the_end(started: Callable
 def test_a_process_that_hangs_without_its_connection_is_ended(
     started: Callable[..., WorkerProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "PATIENCE", 0.5)
+    monkeypatch.setattr(process, "END_TIMEOUT_S", 0.5)
     worker = started(silent)
     worker.send(None)
     kind, failure = worker.receive()

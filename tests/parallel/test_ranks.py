@@ -79,8 +79,8 @@ for item in launch_ranks(work.hold, 2, sys.argv[1], True, keep_open=[lock]):
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "work.py").write_text(WORK)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(module, "PATIENCE", 1.0)
-    monkeypatch.setattr(process, "PATIENCE", 1.0)
+    monkeypatch.setattr(module, "END_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(process, "END_TIMEOUT_S", 1.0)
     yield
     sys.modules.pop("work", None)
 

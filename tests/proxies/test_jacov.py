@@ -9,7 +9,7 @@ import torch
 
 from supernetic.blueprint import Layer
 from supernetic.nn.norm import batch_statistics
-from supernetic.proxies.jacov import K, jacov
+from supernetic.proxies.jacov import EIGENVALUE_OFFSET, jacov
 from supernetic.proxies.probe import Probe
 
 Look = Callable[..., Probe]
@@ -34,7 +34,7 @@ def test_against_finite_differences(look: Look) -> None:
                 moved.view(-1)[i] += sign * step
                 ends.append(float(network(moved).sum()))
             slopes[i] = (ends[0] - ends[1]) / (2 * step)
-    values = np.linalg.eigvalsh(np.corrcoef(slopes.reshape(4, 16))) + K
+    values = np.linalg.eigvalsh(np.corrcoef(slopes.reshape(4, 16))) + EIGENVALUE_OFFSET
     assert vote == pytest.approx(-(np.log(values) + 1 / values).sum(), rel=1e-3)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from supernetic.blueprint import Layer
 from supernetic.proxies.probe import Probe
-from supernetic.proxies.zen import ALPHA, zen
+from supernetic.proxies.zen import PERTURBATION_SCALE, zen
 
 Look = Callable[..., Probe]
 CHAIN = (
@@ -26,7 +26,7 @@ def test_of_linear_maps_it_is_known(look: Look, depth: int) -> None:
     probe = look(
         (*maps, Layer("pool", "gap", width, width, resolution, 1), Layer("logits", "linear", width, 5, 1, 1)), n=16
     )
-    expected = log(ALPHA) + log(width * resolution**2) / 2 + depth * log(width) / 2
+    expected = log(PERTURBATION_SCALE) + log(width * resolution**2) / 2 + depth * log(width) / 2
     assert zen(probe) == pytest.approx(expected, abs=0.1)
 
 

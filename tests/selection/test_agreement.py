@@ -10,13 +10,13 @@ from .conftest import Make
 CROSSING = {"small": (0.6, 1.0), "large": (0.3, 6.0), "poor": (1.2, 2.0)}  # small is best up to 277 images
 
 
-def test_tau_is_that_of_paper_002() -> None:
+def test_tau_is_that_of_single_path_ranking_correlations() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 5, (7, 6)).astype(float), rng.integers(0, 5, (7, 6)).astype(float)
     np.testing.assert_allclose(taus(a, b), [tau(x, y) for x, y in zip(a, b, strict=True)])
 
 
-def test_rungs_are_held_against_the_largest(make: Make) -> None:
+def test_subsets_are_compared_with_the_largest(make: Make) -> None:
     found = {(a.metric, a.target, a.size): a for a in agreements(make(CROSSING, noise=0.002))}
     early, late = (found["calibrated_cross_entropy", "calibrated_cross_entropy", n] for n in (100, 400))
     assert (early.tau, early.top, late.tau, late.top) == (1 / 3, False, 1.0, True)

@@ -31,7 +31,7 @@ def test_a_profile_that_rises_stays_level() -> None:
     assert curve(100_000) == pytest.approx(0.4)
 
 
-def test_certain_rungs_weigh_more() -> None:
+def test_certain_sizes_weigh_more() -> None:
     y = np.array([1.0, 0.8, 0.64, 0.512, 0.9])  # the last is off
     trusting = fit_curve(SIZES, y, np.array([1, 1, 1, 1, 1e-6]))
     assert trusting(4000) < fit_curve(SIZES, y)(4000)

@@ -14,7 +14,7 @@ def test_a_uniform_predictor_costs_n_log_c() -> None:
         assert found == pytest.approx(sizes[-1] * log(10))
 
 
-def test_blocks_are_coded_by_the_rung_before_them() -> None:
+def test_blocks_are_coded_by_the_subset_before_them() -> None:
     """Label by label, as one would send them."""
     sizes, scores = [5, 10, 30], [1.5, 0.7, 0.1]
     sent = 0.0

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supernetic.selection.profiles import DRAWS, Profiles, interval
+from supernetic.selection.profiles import DRAW_COUNT, Profiles, interval
 
 from .conftest import SIZES, Make
 
@@ -35,10 +35,10 @@ def test_the_noise_of_seeds_is_found_again(make: Make) -> None:
     p = make(many, seeds=(6, 6, 6, 6), noise=0.05, spread=1e-4)
     apart = p.draws[:, 0, 0] - p.draws[:, 0, 1]
     np.testing.assert_allclose(apart.std(axis=0), 0.05 * np.sqrt(2 / 6), rtol=0.25)
-    assert p.draws.shape == (DRAWS, 3, 12, len(SIZES))
+    assert p.draws.shape == (DRAW_COUNT, 3, 12, len(SIZES))
 
 
-def test_one_seed_borrows_from_a_smaller_rung(make: Make) -> None:
+def test_one_seed_borrows_from_a_smaller_subset(make: Make) -> None:
     p = make(MODELS, seeds=(4, 4, 1, 1), noise=0.05, spread=1e-4)
     apart = (p.draws[:, 0, 0] - p.draws[:, 0, 1]).std(axis=0)
     assert apart[3] == pytest.approx(2 * apart[1], rel=0.15)

@@ -29,7 +29,7 @@ def rows_of(part: Dataset, split: str) -> set[int]:
 
 @pytest.mark.parametrize("stratified", [False, True])
 @pytest.mark.parametrize("on", ["test", "valid"])
-def test_rungs_are_nested_in_both_parts_and_nothing_leaks(data: Dataset, on: str, stratified: bool) -> None:
+def test_subsets_are_nested_in_both_parts_and_nothing_leaks(data: Dataset, on: str, stratified: bool) -> None:
     sizes = (50, 100, 333, 1000)
     for seed in (0, 1):
         subset_trainings = [take_subset(data, n, seed, on, stratified=stratified) for n in sizes]
@@ -56,7 +56,7 @@ def test_pixels_and_labels_follow_their_rows(data: Dataset) -> None:
     assert part.moments != data.moments  # normalised by what it may see
 
 
-def test_stratified_rungs_have_all_classes_in_proportion(data: Dataset) -> None:
+def test_stratified_subsets_have_all_classes_in_proportion(data: Dataset) -> None:
     rows = available_rows(data, "test")
     share = np.bincount(data.labels[rows]) / len(rows)
     for n in (50, 100, 400):
@@ -79,7 +79,7 @@ def test_automatic_sizes_double_up_to_all_there_are() -> None:
     assert auto_sizes(100, 10) == (100,)
 
 
-def test_a_ladder_from_text(data: Dataset) -> None:
+def test_a_schedule_from_text(data: Dataset) -> None:
     subsets = make_schedule("400,100,200,50,800", 2, data)
     assert (subsets.sizes, subsets.seeds) == ((50, 100, 200, 400, 800), (4, 4, 2, 2, 2))
     assert subsets.middle == 200
@@ -95,16 +95,16 @@ def test_a_ladder_from_text(data: Dataset) -> None:
         ("many", 1, "test", "auto or numbers of images such as 250,500,1000, got 'many'"),
         ("10,50", 1, "test", "ascend from 20 images or more"),
         ("50,99999", 1, "test", "images to learn from, got a size of 99999"),
-        ("50", 0, "test", "there must be a seed, got seeds=0"),
+        ("50", 0, "test", "seeds must be at least 1, got 0"),
         ("50", 1, "train", "unknown split to score on 'train'"),
     ],
 )
-def test_what_is_no_ladder_is_refused(data: Dataset, sizes: str, seeds: int, on: str, said: str) -> None:
+def test_what_is_no_schedule_is_refused(data: Dataset, sizes: str, seeds: int, on: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         make_schedule(sizes, seeds, data, on)
 
 
 def test_sizes_need_seeds() -> None:
-    with pytest.raises(InputError, match="every size needs a seed"):
+    with pytest.raises(InputError, match="every size needs at least one seed"):
         SubsetSchedule((50, 100), (1,))
     assert parse_sizes("100,50,100") == (50, 100)

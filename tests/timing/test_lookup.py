@@ -16,7 +16,7 @@ from supernetic.exporters.onnx import have_onnx
 from supernetic.space import Archs, Space
 from supernetic.spaces.macro import Macro
 from supernetic.timing import measure
-from supernetic.timing.lookup import LatencyTable, by_itself, measure_table, reachable_layers, signature
+from supernetic.timing.lookup import LatencyTable, measure_table, reachable_layers, signature, single_layer
 
 MACRO = space("macro:channels=8,resolution=16")
 UNIT = 0.2  # ms of the standard block
@@ -140,7 +140,7 @@ def test_what_a_latency_depends_on() -> None:
     assert signature(layer) != signature(layer._replace(act="relu"))
     join = layer._replace(kind="join", inputs=("x", "y"))
     assert signature(join) != signature(join._replace(inputs=("x", "y", "z")))
-    concat = by_itself(signature(join._replace(c_in=8, join="concat")))
+    concat = single_layer(signature(join._replace(c_in=8, join="concat")))
     assert concat.in_channels == 4
     assert concat.wiring() == [(-1,), (0, 0)]
 
@@ -182,6 +182,6 @@ def test_no_network_is_both_fitted_to_and_tested_on(machine: type[Machine], monk
 def test_refusals(machine: type[Machine]) -> None:
     with pytest.raises(InputError, match="at least 5 networks, macro has 1"):
         measure_table(Few())
-    with pytest.raises(InputError, match="at least 3 networks and tested on 2, got 2 and 2"):
+    with pytest.raises(InputError, match="at least 3 networks to fit and 2 to test, got 2 and 2"):
         measure_table(MACRO, fitted=2, held_out=2)
     assert "not measured" in replace(measure_table(MACRO), error=None).lines()[1]

@@ -56,14 +56,14 @@ def test_slow_networks_are_repeated_less_often(monkeypatch: pytest.MonkeyPatch) 
     use(monkeypatch, bench)
     monkeypatch.setattr(time, "perf_counter", lambda: bench.now / 1e9)
     few = time_network(NETWORK, resolution=8, channels=3, engine="eager", repeats=50, seconds=1)
-    assert few.repeats == measure.LEAST
+    assert few.repeats == measure.MIN_REPEATS
     some = time_network(NETWORK, resolution=8, channels=3, engine="eager", repeats=50, warmup=2, seconds=40)
     assert some.repeats == 8
 
 
 def test_ratios_do_not_move_with_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A network that takes three times the standard's time, on a machine that grows four times slower meanwhile."""
-    runs = measure.WARMUP + 40
+    runs = measure.WARMUP_RUNS + 40
     speeds = [*[1] * runs, *[4] * runs]
     standard = Bench([1000 * s for s in speeds])
     network = Bench([3000 * s for s in speeds])

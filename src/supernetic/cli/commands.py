@@ -64,11 +64,13 @@ def cost(
 
 
 def _cost_of_search(deployments: int, budgets: str, speeds: str, as_json: bool) -> None:
-    from ..lab.accounting import BUDGETS, SPEEDS, search_costs
+    from ..lab.accounting import BUDGETS_M_MACS, DEVICE_SPEEDS, search_costs
 
-    family = [parse_quantity(b) / 1e6 for b in budgets.split(",")] if budgets else BUDGETS
+    family = [parse_quantity(b) / 1e6 for b in budgets.split(",")] if budgets else BUDGETS_M_MACS
     devices = (item.partition("=") for item in speeds.split(",") if item)
-    records = search_costs(deployments, family, {**SPEEDS, **{d.strip(): parse_quantity(s) for d, _, s in devices}})
+    records = search_costs(
+        deployments, family, {**DEVICE_SPEEDS, **{d.strip(): parse_quantity(s) for d, _, s in devices}}
+    )
     if as_json:
         print_json({"costs": [r._asdict() for r in records]})
         return

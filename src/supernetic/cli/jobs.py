@@ -280,7 +280,8 @@ def study(
     """Train a grid of supernets, measure how they rank, and judge the claims; trainings are shared between studies."""
     from ..lab.job import study as job
 
-    tell(job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, tell=say), as_json)
+    shown = lambda event: None if event.item else say(event)  # noqa: E731
+    tell(job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, on_event=shown), as_json)
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """Evaluators: many architectures in, the metrics of each out.
 
-An evaluation depends on the architecture (and the evaluator's own settings) only, never on the order of calls.
+An answer depends on the architecture and on the evaluator's own settings only, never on the order of calls.
 """
 
 from .cost import CostEvaluator

@@ -1,4 +1,4 @@
-"""Costs as metrics: `cost/macs`, `cost/params`, `cost/peak`, exact and cheap."""
+"""Costs as metrics: `cost/macs`, `cost/params`, `cost/peak`. They are exact and cheap."""
 
 from __future__ import annotations
 
@@ -16,18 +16,23 @@ COSTS = tuple(f"cost/{m}" for m in METRICS)
 
 @dataclass(frozen=True)
 class CostEvaluator:
-    """Costs of the finished networks of a space."""
+    """The costs of the finished networks of a space.
+
+    Args:
+        space: The space of the architectures.
+        metrics: Which costs, among `COSTS`.
+    """
 
     space: Space
     metrics: tuple[str, ...] = ("cost/macs", "cost/params")
 
     @property
     def test(self) -> frozenset[str]:
-        """None: costs know no data."""
+        """No metric comes from test data: costs need no data."""
         return frozenset()
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
-        """Costs of each architecture."""
+        """The costs of each architecture."""
         rows = np.array(archs, dtype=np.int8).reshape(len(archs), len(self.space.choices))
         columns = [costs_of(self.space, rows, m.removeprefix("cost/")).tolist() for m in self.metrics]
         return [{m: float(c[i]) for m, c in zip(self.metrics, columns, strict=True)} for i in range(len(archs))]

@@ -1,4 +1,4 @@
-"""The joint score of a supernet and of training-free voters: `proxy/rank_ensemble`, beside what each of them says."""
+"""The joint score of a supernet and of zero-cost proxies: a mean rank, beside the metrics it is made of."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from .evaluator import Evaluator
 
 @dataclass(frozen=True)
 class EnsembleEvaluator:
-    """Another evaluator's metrics, and the rank that those on the ballot give together; more is better."""
+    """Adds a mean rank to the metrics of another evaluator; a higher rank is better.
+
+    Args:
+        evaluate: The evaluator whose metrics are ranked.
+        ensemble: Turns these metrics into one rank.
+    """
 
     evaluate: Evaluator
-    ballot: RankEnsemble
+    ensemble: RankEnsemble
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The other evaluator's, and the rank."""
+        """The metrics of the other evaluator, and the rank."""
         return (*self.evaluate.metrics, RANK)
 
     @property
     def test(self) -> frozenset[str]:
-        """The other evaluator's, and the rank if one of those votes."""
-        known = self.evaluate.test
-        return known | {RANK} if known & self.ballot.answers.keys() else known
+        """The test metrics of the other evaluator, and the rank if it is made of one of them."""
+        test = self.evaluate.test
+        return test | {RANK} if test & self.ensemble.answers.keys() else test
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
         """One record per architecture."""
-        return [{**m, RANK: self.ballot.rank(m)} for m in self.evaluate(archs)]
+        return [{**m, RANK: self.ensemble.rank(m)} for m in self.evaluate(archs)]

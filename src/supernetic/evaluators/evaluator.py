@@ -11,37 +11,48 @@ from ..space import Arch
 
 
 class Evaluator(Protocol):
-    """Many at a time, so that work can be shared; the answer for an architecture never depends on its company."""
+    """Anything that turns architectures into metrics.
+
+    It takes many architectures at a time, so that they can share work. The answer for one of them must not depend on
+    the others, nor on earlier calls; `supernetic.testing.check_evaluator` tests that.
+    """
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Full names of what an answer holds."""
+        """Full names of the metrics in an answer, such as `valid/accuracy`."""
 
     @property
     def test(self) -> frozenset[str]:
-        """Those among `metrics` that come from test data and must not steer a search."""
+        """The metrics that come from test data and must not steer a search."""
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
-        """One record per architecture, in the same order; what cannot be known is NaN."""
+        """Evaluate architectures.
+
+        Args:
+            archs: The architectures.
+
+        Returns:
+            One record per architecture, in the same order; a metric without a value is NaN.
+        """
 
 
 @dataclass(frozen=True)
 class CombinedEvaluator:
-    """The metrics of several evaluators in one record."""
+    """Several evaluators as one: a record holds the metrics of all of them."""
 
     parts: tuple[Evaluator, ...]
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All names, in the order of the parts."""
+        """The metrics of all parts, in their order."""
         return tuple(name for part in self.parts for name in part.metrics)
 
     @property
     def test(self) -> frozenset[str]:
-        """Test metrics of all parts."""
+        """The test metrics of all parts."""
         return frozenset[str]().union(*(part.test for part in self.parts))
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
-        """Merge the parts' records."""
+        """One record per architecture, merged from those of the parts."""
         answers = [part(archs) for part in self.parts]
         return [{k: v for record in records for k, v in record.items()} for records in zip(*answers, strict=True)]

@@ -1,4 +1,4 @@
-"""Latency as a metric: `latency/ms`, added up from a table of measured layers."""
+"""Latency as a metric: `latency/ms`, summed from a table of measured layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from ..space import Arch, Space
 
 @dataclass(frozen=True)
 class LatencyEvaluator:
-    """Latencies of the finished networks of a space; the table says how far they can be trusted."""
+    """Latencies of the finished networks of a space.
+
+    Args:
+        space: The space of the architectures.
+        table: Measured latencies of the layers; it also states the error of its sums.
+    """
 
     space: Space
     table: LayerCost
@@ -26,11 +31,11 @@ class LatencyEvaluator:
 
     @property
     def test(self) -> frozenset[str]:
-        """None: latencies know no data."""
+        """No metric comes from test data: latencies need no data."""
         return frozenset()
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
-        """Look each architecture up."""
+        """The latency of each architecture."""
         rows = np.array(archs, dtype=np.int8).reshape(len(archs), len(self.space.choices))
         costs = costs_of(self.space, rows, self.table) / self.table.scale
         return [{self.table.name: v} for v in costs.tolist()]

@@ -1,7 +1,7 @@
-"""Training-free votes as metrics of any space: `proxy/jacov`, `proxy/naswot`, `proxy/layers`, ...; more is better.
+"""Zero-cost proxies as metrics of any space; more is better for each of them.
 
-Papers: see the voters. What they have in common, one mini-batch and fresh weights, is Abdelfattah et al.'s, arXiv
-2101.08134.
+Papers: see the modules of `proxies`. One mini-batch and fresh weights for all of them is the setting of Abdelfattah et
+al., "Zero-Cost Proxies for Lightweight NAS", arXiv 2101.08134.
 """
 
 from __future__ import annotations
@@ -16,58 +16,67 @@ from ..datasets.dataset import Dataset
 from ..errors import InputError
 from ..networks.training import one_thread
 from ..objective import Metrics
-from ..proxies import full_name, voter
+from ..proxies import find_proxy, full_name
 from ..proxies.probe import Probe
 from ..space import Arch, Space
 
 
 @dataclass(frozen=True, eq=False)
 class ProxyEvaluator:
-    """What voters say of networks that nobody trained. An answer depends on the seed and the architecture only.
+    """Scores networks that were not trained. An answer depends on the seed and the architecture only.
 
-    All architectures see the same mini-batch of `images` training images, and their weights are drawn from the same
-    seed. With `repeats`, votes are means over so many mini-batches and weights.
+    All architectures see the same mini-batch of training images, and their weights are drawn from the same seed.
+
+    Args:
+        space: The space of the architectures.
+        dataset: Its split `train` gives the images.
+        proxies: Names of proxies, such as `jacov` or `layers`.
+        images: Images of the mini-batch.
+        seed: Seed of the images and of the weights.
+        repeats: Mini-batches and weights that are averaged over.
     """
 
     space: Space
     dataset: Dataset
-    votes: tuple[str, ...]
+    proxies: tuple[str, ...]
     images: int = 32
     seed: int = 0
     repeats: int = 1
 
     def __post_init__(self) -> None:
-        if self.images < 2 or self.repeats < 1:
-            raise InputError(f"votes need two images and one repeat, got {self.images} and {self.repeats}")
-        if not self.votes:
-            raise InputError("say which votes, such as jacov or layers; got none")
-        for name in self.votes:
-            voter(name)
+        if self.images < 2:
+            raise InputError(f"images of a proxy must be at least 2, got {self.images}")
+        if self.repeats < 1:
+            raise InputError(f"repeats of a proxy must be at least 1, got {self.repeats}")
+        if not self.proxies:
+            raise InputError("at least one proxy must be named, such as jacov or layers; got none")
+        for name in self.proxies:
+            find_proxy(name)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Full names of the votes."""
-        return tuple(map(full_name, self.votes))
+        """Full names of the proxies."""
+        return tuple(map(full_name, self.proxies))
 
     @property
     def test(self) -> frozenset[str]:
-        """None: votes see training images only."""
+        """No metric comes from test data: proxies see training images only."""
         return frozenset()
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
         """One record per architecture.
 
-        A vote is NaN where it is not finite, which is to be ranked last: such a network tells no two images apart.
+        A value that is not finite becomes NaN, and such a network should be ranked last: it cannot tell images apart.
         """
         with one_thread():
-            return [self._ask(self.space.check(arch)) for arch in archs]
+            return [self._scores(self.space.check(arch)) for arch in archs]
 
-    def _ask(self, arch: Arch) -> Metrics:
-        found: dict[str, list[float]] = {name: [] for name in self.metrics}
+    def _scores(self, arch: Arch) -> Metrics:
+        scores: dict[str, list[float]] = {name: [] for name in self.metrics}
         for probe in self._probes(arch):
-            for name, values in found.items():
-                values.append(voter(name)(probe))
-        means = {name: sum(values) / self.repeats for name, values in found.items()}
+            for name, values in scores.items():
+                values.append(find_proxy(name)(probe))
+        means = {name: sum(values) / self.repeats for name, values in scores.items()}
         return {name: mean if isfinite(mean) else nan for name, mean in means.items()}
 
     def _probes(self, arch: Arch) -> Iterator[Probe]:
@@ -93,5 +102,5 @@ class ProxyEvaluator:
 
     @cached_property
     def _batches(self) -> dict[tuple[int, int], Batch]:
-        """By side of the images and repeat."""
+        """By resolution of the images and number of the repeat."""
         return {}

@@ -1,6 +1,6 @@
-"""Stand-alone evaluation: every architecture is built, trained by the recipe, and validated.
+"""Stand-alone evaluation: every architecture is built, trained by a recipe, and validated.
 
-Paper: none; it is how benchmarks such as NAS-Bench-201 are made, and what supernets are to save.
+Paper: none; benchmarks such as NAS-Bench-201 are made like this, and supernets are meant to save this cost.
 """
 
 from __future__ import annotations
@@ -22,10 +22,17 @@ from ..training.recipe import Recipe
 
 @dataclass(frozen=True, eq=False)
 class StandaloneEvaluator:
-    """Networks with weights of their own. An answer depends on the seed and the architecture only.
+    """Trains every architecture from scratch. An answer depends on the seed and the architecture only.
 
-    Every training has one thread, so that numbers do not depend on how many run beside it. Several `workers` are
-    that many processes.
+    Every training has one thread, so that results do not depend on how many run at the same time.
+
+    Args:
+        space: The space of the architectures.
+        dataset: Trained on its split `train`, scored on the splits that the metrics name.
+        recipe: Training settings, without a sampler.
+        metrics: Full names, such as `valid/accuracy`.
+        workers: Processes that train at the same time.
+        seed: Seed of the weights and of the batches.
     """
 
     space: Space
@@ -37,16 +44,16 @@ class StandaloneEvaluator:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise InputError(f"stand-alone evaluation needs a worker, got {self.workers}")
+            raise InputError(f"workers must be at least 1, got {self.workers}")
         if self.recipe.sampler is not None:
-            raise InputError("a stand-alone network has no paths to sample: the recipe must have no sampler")
+            raise InputError(f"the recipe of a stand-alone network must have no sampler, got {self.recipe.sampler}")
         splits = {m.partition("/")[0] for m in self.metrics}
         for split in splits:
             full_names(split, [m for m in self.metrics if m.startswith(f"{split}/")])
 
     @property
     def test(self) -> frozenset[str]:
-        """Metrics of the split `test`."""
+        """The metrics of the split `test`."""
         return frozenset(m for m in self.metrics if m.startswith("test/"))
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
@@ -55,7 +62,14 @@ class StandaloneEvaluator:
         return map_in_workers(self._work, checked, self.workers)
 
     def train(self, arch: Arch) -> Network:
-        """The trained network."""
+        """Train one network.
+
+        Args:
+            arch: Its architecture.
+
+        Returns:
+            The trained network.
+        """
         network = build(self.space.blueprint(arch), seed=self.seed)
         for _ in training(network, network.blueprint.resolution, self.dataset, self.recipe, self.seed):
             pass

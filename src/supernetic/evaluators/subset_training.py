@@ -1,7 +1,7 @@
-"""A rung as an evaluator: every architecture is trained on a small subset and scored by calibrated cross-entropy.
+"""Training on small subsets: every architecture is trained on a few images and scored by calibrated cross-entropy.
 
-Paper: "Small Data, Big Decisions" (000): small subsets rank models as all the data do, if cross-entropy is calibrated.
-Differences: scores are taken on the valid split, since they are to steer a search; the rung holds no test image.
+Paper: "Small Data, Big Decisions": small subsets rank models as all the data do, if cross-entropy is calibrated.
+Differences: networks are scored on the split `valid`, since the scores steer a search; no test image is used.
 """
 
 from __future__ import annotations
@@ -21,16 +21,25 @@ from ..space import Arch, Space
 from ..training.recipe import Recipe
 from .standalone import StandaloneEvaluator
 
-ON = "valid"
-SUBSET_TRAINING = f"{ON}/subset_training"
+SCORED_SPLIT = "valid"
+SUBSET_TRAINING = f"{SCORED_SPLIT}/subset_training"
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetTrainingEvaluator:
     """Means over seeds of `valid/calibrated_cross_entropy`, `valid/cross_entropy` (nats) and `valid/accuracy` (%).
 
-    The rung has `size` images, of which one tenth calibrates; every seed, from `seed` on, draws another rung and other
-    first weights.
+    Every seed draws another subset and other initial weights.
+
+    Args:
+        space: The space of the architectures.
+        dataset: The data that subsets are taken from.
+        recipe: Training settings, without a sampler.
+        size: Images of a subset, of which one tenth calibrates.
+        seeds: Trainings of each architecture.
+        stratified: Whether subsets have all classes in proportion.
+        workers: Processes that train at the same time.
+        seed: The first seed.
     """
 
     space: Space
@@ -45,28 +54,28 @@ class SubsetTrainingEvaluator:
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
-            raise InputError(f"a ladder needs a seed, got seeds={self.seeds}")
-        available = len(available_rows(self.dataset, ON))
+            raise InputError(f"seeds must be at least 1, got {self.seeds}")
+        available = len(available_rows(self.dataset, SCORED_SPLIT))
         if not 20 <= self.size <= available:
-            raise InputError(f"a rung of {self.dataset.name} has 20 to {available} images, got {self.size}")
+            raise InputError(f"a subset of {self.dataset.name} must have 20 to {available} images, got {self.size}")
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Those of the valid split, the calibrated cross-entropy first."""
-        return tuple(sorted(full_names(ON), key=lambda name: not name.endswith("/calibrated_cross_entropy")))
+        """The metrics of the split `valid`, calibrated cross-entropy first."""
+        return tuple(sorted(full_names(SCORED_SPLIT), key=lambda name: not name.endswith("/calibrated_cross_entropy")))
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
         """One record per architecture; a training that diverges gives NaN."""
-        found = [one(archs) for one in self._rungs]
-        by_arch = zip(*found, strict=True)
+        by_seed = [evaluate(archs) for evaluate in self._evaluators]
+        by_arch = zip(*by_seed, strict=True)
         return [{k: float(np.mean([r[k] for r in records])) for k in self.metrics} for records in by_arch]
 
     @cached_property
-    def _rungs(self) -> list[StandaloneEvaluator]:
+    def _evaluators(self) -> list[StandaloneEvaluator]:
         return [
             StandaloneEvaluator(
                 self.space,
-                take_subset(self.dataset, self.size, seed, ON, stratified=self.stratified),
+                take_subset(self.dataset, self.size, seed, SCORED_SPLIT, stratified=self.stratified),
                 self.recipe,
                 self.metrics,
                 self.workers,
@@ -78,7 +87,7 @@ class SubsetTrainingEvaluator:
 
 @dataclass(frozen=True, eq=False)
 class SubsetTrainingScore:
-    """The same calibrated cross-entropy as `valid/subset_training`, a name of its own beside scores of a supernet."""
+    """Calibrated cross-entropy under a name of its own, so that it does not collide with the score of a supernet."""
 
     subsets: SubsetTrainingEvaluator
     metrics: tuple[str, ...] = (SUBSET_TRAINING,)

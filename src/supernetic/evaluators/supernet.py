@@ -5,7 +5,7 @@ batch are used, as in ScaleNet (003); or the supernet's running ones, as in pape
 Differences: 1,024 fixed training images without augmentation, where the papers take 8,192 to 65,536.
 
 The supernet is never changed. An answer depends on the architecture and the settings here, not on what is asked with
-it, although networks that begin alike are run together (`evaluators.walk`).
+it, although networks that begin alike are run together (`evaluators.prefix_tree`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..nn.unit import WHOLE, Statistics, Unit
 from ..objective import Metrics
 from ..space import Arch, Space
 from ..supernets.supernet import Supernet
-from .prefix_tree import IMAGE, Node, grow, walk
+from .prefix_tree import IMAGE, PrefixNode, build_tree, run_tree
 
 BN = ("recalibrate", "batch", "running")
 BATCH = Statistics(None, None, 0.0)  # the batch's own, and none are kept
@@ -140,23 +140,23 @@ class SupernetEvaluator:
         total = {s: np.empty((len(group), len(y), classes), np.float32) for s, y in self._labels.items()}
         rows = {number: row for row, (number, _) in enumerate(group)}
         for slice_side in self.slice_sides:
-            tree = grow(group)
+            tree = build_tree(group)
             self._place_statistics(tree, slice_side)
             for seen, x in enumerate(self._fixed, 1):
-                for _ in walk(tree, x, partial(self._compute, slice_side, seen), norms_only=True):
+                for _ in run_tree(tree, x, partial(self._compute, slice_side, seen), norms_only=True):
                     pass
             for split, batches in self._data.items():
                 end = 0
                 for x, _ in batches.evaluate():
                     start, end = end, end + len(x)
-                    for node, output in walk(tree, x, partial(self._compute, slice_side, 0)):
+                    for node, output in run_tree(tree, x, partial(self._compute, slice_side, 0)):
                         for number in node.ends:
                             part = total[split][rows[number], start:end]
                             logits = output.float().cpu().numpy()
                             part[:] = logits if slice_side == self.slice_sides[0] else part + logits
         return {number: {split: logits[row] for split, logits in total.items()} for number, row in rows.items()}
 
-    def _place_statistics(self, tree: Node, slice_side: str) -> None:
+    def _place_statistics(self, tree: PrefixNode, slice_side: str) -> None:
         """To every BN of a tree: fresh statistics, which are averaged then, or the supernet's own."""
         found = [
             (node, role, unit.averages((view or WHOLE).out))
@@ -173,7 +173,7 @@ class SupernetEvaluator:
         for node, role, own in found:
             node.statistics[role] = Statistics(*own)
 
-    def _compute(self, slice_side: str, seen: int, node: Node, xs: list[Tensor]) -> Tensor:
+    def _compute(self, slice_side: str, seen: int, node: PrefixNode, xs: list[Tensor]) -> Tensor:
         """Run a layer. While BN is recalibrated, `seen` counts the batches; after that it is 0."""
         if node.sources == (IMAGE,):
             xs = [self.supernet.resize(xs[0], node.layer.resolution)]
@@ -183,7 +183,7 @@ class SupernetEvaluator:
         }
         return run(node.layer, xs, units)
 
-    def _statistics(self, node: Node, role: str, unit: Unit, seen: int) -> Statistics | None:
+    def _statistics(self, node: PrefixNode, role: str, unit: Unit, seen: int) -> Statistics | None:
         if unit.norm is None or self.bn == "batch":
             return None if unit.norm is None else BATCH
         own = node.statistics[role]

@@ -14,23 +14,28 @@ from ..space import Arch
 
 @dataclass(frozen=True)
 class TableEvaluator:
-    """Look columns up; an architecture that the table does not hold gets NaN."""
+    """Looks metrics up in a benchmark table; an architecture that is not in the table gets NaN.
+
+    Args:
+        table: The table.
+        columns: Which of its columns.
+    """
 
     table: Table
     columns: tuple[str, ...]
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Full names of the columns."""
+        """The columns, as `table/COLUMN`."""
         return tuple(f"table/{c}" for c in self.columns)
 
     @property
     def test(self) -> frozenset[str]:
-        """Columns that hold test data."""
+        """The columns that hold test data."""
         return frozenset(f"table/{c}" for c in self.columns if self.table[c].is_test)
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
-        """The row of each architecture."""
+        """The columns of each architecture."""
         rows = self.table.find(np.array(archs, dtype=np.int8))
         columns = [np.where(rows >= 0, self.table[c].values[rows], np.nan).tolist() for c in self.columns]
         return [{m: c[i] for m, c in zip(self.metrics, columns, strict=True)} for i in range(len(archs))]

@@ -1,4 +1,4 @@
-"""What a family is, and a member of one: a network for images of one shape, by a name, that can be built anywhere."""
+"""What a family of models is, and one model of it: a named network for images of one shape, built on demand."""
 
 from __future__ import annotations
 
@@ -14,57 +14,71 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-class Plain(Protocol):
-    """A network that is no blueprint: plain data from which it is built."""
+class ModuleSpec(Protocol):
+    """Plain data from which a torch module is built, for networks that cannot be written as a blueprint."""
 
     @property
     def in_channels(self) -> int:
-        """Channels of the input image."""
+        """Channels of the input images."""
 
     @property
     def resolution(self) -> int:
-        """Side of the input image in pixels."""
+        """Side of the input images in pixels."""
 
     def build(self, seed: int = 0) -> nn.Module:
-        """The network with fresh weights; `network(images, noise) -> logits`."""
+        """The module with fresh weights; `module(images, regularisation) -> logits`."""
 
     def costs(self) -> tuple[int, int]:
         """(MACs, parameters)."""
 
 
 class Family(Protocol):
-    """A frozen dataclass whose fields are the sizes of its networks; its defaults are the full size."""
+    """A kind of network: a frozen dataclass whose fields are sizes and whose defaults are the full size."""
 
     cpu: ClassVar[Mapping[str, Any]]  # the fields that differ in the CPU size
 
-    def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint | Plain:
-        """The network for images of `resolution` x `resolution` pixels."""
+    def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint | ModuleSpec:
+        """The network for some data.
+
+        Args:
+            classes: The number of classes.
+            in_channels: Channels of the images.
+            resolution: Side of the images in pixels.
+
+        Returns:
+            A blueprint, or what a module is built from.
+        """
 
 
 @dataclass(frozen=True)
 class CandidateModel:
-    """A network to be trained from fresh weights. It is plain data, so other processes can build it too."""
+    """A network to be trained from fresh weights. It is plain data, so worker processes can build it too.
+
+    Args:
+        name: The name of the model, as `model_names` reads it.
+        network: The network itself.
+    """
 
     name: str
-    network: Blueprint | Plain
+    network: Blueprint | ModuleSpec
 
     @property
     def resolution(self) -> int:
-        """To which images are resized."""
+        """The side in pixels to which images are resized."""
         return self.network.resolution
 
     @property
     def blueprint(self) -> Blueprint | None:
-        """Nothing for networks that have none; those are neither drawn nor exported as models."""
+        """The blueprint, or None for a network without one, which can be neither drawn nor exported."""
         return self.network if isinstance(self.network, Blueprint) else None
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the network does, the text of a user's file included."""
+        """A digest that changes whenever the network does, or the file of a user that builds it."""
         return hashlib.sha256(repr(self.network).encode()).hexdigest()[:16]
 
     def build(self, seed: int = 0) -> nn.Module:
-        """The network, with weights that depend on the seed only."""
+        """The network as a module, with weights that depend on the seed only."""
         if isinstance(self.network, Blueprint):
             from ..nn.network import build
 
@@ -77,5 +91,5 @@ class CandidateModel:
 
 
 def scaled(channels: int, width: float) -> int:
-    """Channels times a width multiplier."""
+    """The number of channels times a width multiplier, at least 1."""
     return max(1, round(channels * width))

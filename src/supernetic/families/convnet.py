@@ -1,8 +1,8 @@
 """A simple ConvNet: equal convolutions one after the other.
 
-Paper: Bornschein, Visin and Osindero, "Small Data, Big Decisions", arXiv 2009.12583 (paper 000); the full size (four
-layers, 5x5, stride 1, 256 channels) is told by others who repeated its experiments.
-Differences: BN behind every convolution, and a global average pool before the classifier, are our choice; the CPU size
+Paper: Bornschein, Visin and Osindero, "Small Data, Big Decisions", arXiv 2009.12583; the full size (four layers, 5x5,
+stride 1, 256 channels) is as reported by others who repeated its experiments.
+Differences: BN after every convolution and global average pooling before the classifier are our choice. The CPU size
 halves its maps by max-pooling between the layers.
 """
 
@@ -18,18 +18,18 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class ConvNet:
-    """Convolutions of stride 1 with BN and ReLU."""
+    """Convolutions of stride 1, each with BN and ReLU."""
 
     width: int = 256  # channels of every layer
     depth: int = 4  # convolutions
-    kernel: int = 5
+    kernel: int = 5  # side of the convolutions in pixels
     pool: bool = False  # max-pool 2x2 between layers
 
     cpu: ClassVar[Mapping[str, Any]] = {"width": 24, "pool": True}
 
     def __post_init__(self) -> None:
         if self.kernel % 2 == 0:
-            raise InputError(f"ConvNet: kernel must be odd, got {self.kernel}")
+            raise InputError(f"kernel of a ConvNet must be odd, got {self.kernel}")
 
     def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
         """Convolutions, global average pool, classifier."""

@@ -1,7 +1,7 @@
 """Logistic regression and multi-layer perceptrons: networks that see an image as a row of numbers.
 
-Paper: Bornschein, Visin and Osindero, "Small Data, Big Decisions", arXiv 2009.12583 (paper 000); the full size of three
-hidden layers of 2048 units is told by others who repeated its experiments.
+Paper: Bornschein, Visin and Osindero, "Small Data, Big Decisions", arXiv 2009.12583; the full size of three hidden
+layers of 2048 units is as reported by others who repeated its experiments.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ..blueprint import Blueprint, Layer
 
 @dataclass(frozen=True)
 class Logistic:
-    """One linear map from pixels to logits; there is only one size."""
+    """Logistic regression: one linear map from pixels to logits. It has only one size."""
 
     cpu: ClassVar[Mapping[str, Any]] = {}
 
     def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
-        """Flatten, classify."""
+        """Flatten, classifier."""
         return _dense((), classes, in_channels, resolution)
 
 
 @dataclass(frozen=True)
 class MLP:
-    """Hidden layers of equal width with ReLU, without BN."""
+    """A multi-layer perceptron: hidden layers of equal width with ReLU, without BN."""
 
     width: int = 2048  # units of a hidden layer
     depth: int = 3  # hidden layers

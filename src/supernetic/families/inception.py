@@ -1,7 +1,8 @@
 """A small Inception for images of about 32 pixels.
 
 Paper: Zhang et al., "Understanding deep learning requires rethinking generalization", arXiv 1611.03530, figure 3.
-Differences: strided layers are padded, so maps are rounded up, and any side will do; the last pool is global.
+Differences: strided layers are padded, so sizes of maps are rounded up and any resolution works; the last pool is
+global.
 """
 
 from __future__ import annotations
@@ -13,31 +14,33 @@ from typing import Any, ClassVar
 from ..blueprint import Blueprint, Layer, halved
 from .candidate_model import scaled
 
-STEM = 96
-STAGES = (  # channels of the 1x1 and 3x3 convolutions of each module
+STEM_CHANNELS = 96
+MODULE_CHANNELS = (  # by stage and module: channels of the 1x1 and of the 3x3 convolution
     ((32, 32), (32, 48)),
     ((112, 48), (96, 64), (80, 80), (48, 96)),
     ((176, 160), (176, 160)),
 )
-REDUCTIONS = (80, 96)  # channels of the 3x3 convolutions beside the pools between the stages
+REDUCTION_CHANNELS = (80, 96)  # of the 3x3 convolutions beside the pools between the stages
 
 
 @dataclass(frozen=True)
 class Inception:
-    """Modules of a 1x1 and a 3x3 convolution side by side; by a multiplier of the paper's channels."""
+    """Modules of a 1x1 and a 3x3 convolution side by side."""
 
-    width: float = 1.0
+    width: float = 1.0  # multiplier of the paper's channels
     stride: int = 1  # of the stem
 
     cpu: ClassVar[Mapping[str, Any]] = {"width": 0.1875, "stride": 2}
 
     def network(self, classes: int, in_channels: int, resolution: int) -> Blueprint:
         """Stem, modules with reductions between the stages, global average pool, classifier."""
-        c, out = scaled(STEM, self.width), halved(resolution, self.stride)
+        c, out = scaled(STEM_CHANNELS, self.width), halved(resolution, self.stride)
         layers = [Layer("stem", "conv", in_channels, c, resolution, out, 3, self.stride, act="relu")]
-        for stage, modules in enumerate(STAGES, 1):
+        for stage, modules in enumerate(MODULE_CHANNELS, 1):
             if stage > 1:
-                layers += _reduction(f"reduce{stage - 1}", layers[-1], scaled(REDUCTIONS[stage - 2], self.width))
+                layers += _reduction(
+                    f"reduce{stage - 1}", layers[-1], scaled(REDUCTION_CHANNELS[stage - 2], self.width)
+                )
             for i, widths in enumerate(modules):
                 c1, c3 = (scaled(c, self.width) for c in widths)
                 layers += _module(f"module{stage}{'abcd'[i]}", layers[-1], c1, c3, stage)

@@ -15,17 +15,17 @@ from ..blueprint import Blueprint, Layer, halved
 from ..errors import InputError
 from .candidate_model import scaled
 
-BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
-BOTTLENECKS = 50  # layers from which on blocks are bottlenecks
-SMALL = 64  # pixels below which the stem keeps the size of images
+BLOCKS_PER_STAGE = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+MIN_BOTTLENECK_DEPTH = 50  # layers; deeper ImageNet networks have bottlenecks
+MIN_STRIDED_RESOLUTION = 64  # pixels; for smaller images the stem has stride 1
 
 
 @dataclass(frozen=True)
 class ResNet:
-    """By the number of layers and a multiplier of the paper's channels (16, 32, 64 or 64 to 512)."""
+    """A residual network; its channels are 16 to 64, or 64 to 512 for the depths of ImageNet networks."""
 
-    depth: int = 20
-    width: float = 1.0
+    depth: int = 20  # layers
+    width: float = 1.0  # multiplier of the paper's channels
 
     cpu: ClassVar[Mapping[str, Any]] = {"depth": 8, "width": 0.5}
 
@@ -41,22 +41,35 @@ class ResNet:
 
 
 def require_depth(depth: int) -> None:
-    """Refuse depths that no ResNet has."""
-    if depth not in BLOCKS and (depth < 8 or (depth - 2) % 6):
-        raise InputError(f"a ResNet has {', '.join(map(str, BLOCKS))} or 6n + 2 (8, 14, 20, ...) layers, got {depth}")
+    """Refuse a depth that no ResNet has."""
+    if depth not in BLOCKS_PER_STAGE and (depth < 8 or (depth - 2) % 6):
+        raise InputError(
+            f"a ResNet must have {', '.join(map(str, BLOCKS_PER_STAGE))} or 6n + 2 (8, 14, 20, ...) layers, got {depth}"
+        )
 
 
 def body(depth: int, width: float, in_channels: int, resolution: int, halvings: int = 3) -> list[Layer]:
-    """Stem and blocks; of the stages behind the first only so many halve the map as `halvings` says."""
-    large = depth in BLOCKS
-    blocks = BLOCKS[depth] if large else ((depth - 2) // 6,) * 3
+    """The layers of a ResNet without its pool and classifier.
+
+    Args:
+        depth: Layers of the whole network.
+        width: Multiplier of the paper's channels.
+        in_channels: Channels of the images.
+        resolution: Side of the images in pixels.
+        halvings: How many of the stages after the first one halve the map.
+
+    Returns:
+        Stem and blocks.
+    """
+    large = depth in BLOCKS_PER_STAGE
+    blocks = BLOCKS_PER_STAGE[depth] if large else ((depth - 2) // 6,) * 3
     first = 64 if large else 16
-    layers = list(_stem(in_channels, scaled(first, width), resolution, large and resolution >= SMALL))
+    layers = list(_stem(in_channels, scaled(first, width), resolution, large and resolution >= MIN_STRIDED_RESOLUTION))
     places = [(stage, i) for stage, n in enumerate(blocks) for i in range(n)]
     for number, (stage, i) in enumerate(places):
         stride = 2 if i == 0 and 0 < stage <= halvings else 1
         block = _Block(f"block{number}", layers[-1], scaled(first << stage, width), stride, stage + 1)
-        layers += block.bottleneck() if large and depth >= BOTTLENECKS else block.basic(project=large)
+        layers += block.bottleneck() if large and depth >= MIN_BOTTLENECK_DEPTH else block.basic(project=large)
     return layers
 
 
@@ -70,7 +83,7 @@ def _stem(in_channels: int, c: int, resolution: int, strided: bool) -> Iterator[
 
 
 class _Block(NamedTuple):
-    """A residual block: where it stands, what it reads, and its channels."""
+    """A residual block: its name, the layer it reads, its channels, stride and stage."""
 
     name: str
     before: Layer
@@ -85,7 +98,7 @@ class _Block(NamedTuple):
         return [a, b, *self._end(b, self._projection(self.c) if project else self._padding())]
 
     def bottleneck(self) -> list[Layer]:
-        """A 3x3 convolution between two 1x1, the last of which has four times the channels."""
+        """A 3x3 convolution between two 1x1 convolutions; the last one has four times the channels."""
         a = self._layer("conv1", self.before, "conv", self.c, 1, self.stride, act="relu")
         b = self._layer("conv2", a, "conv", self.c, 3, act="relu")
         c = self._layer("conv3", b, "conv", 4 * self.c)
@@ -102,12 +115,12 @@ class _Block(NamedTuple):
         )  # fmt: skip
 
     def _projection(self, c: int) -> list[Layer]:
-        """The shortcut of the ImageNet networks where shapes change; nothing where they do not."""
+        """The shortcut of ImageNet networks where shapes change; no layer where they do not."""
         same = self.stride == 1 and self.before.c_out == c
         return [] if same else [self._layer("shortcut", self.before, "conv", c, 1, self.stride)]
 
     def _padding(self) -> list[Layer]:
-        """The shortcut of the small networks: every second pixel, and zeros for the channels that there were not."""
+        """The shortcut of the small networks: every second pixel, and zeros for the new channels."""
         if self.stride == 1 and self.before.c_out == self.c:
             return []
         kept = self._layer("skip", self.before, "skip", self.before.c_out, stride=self.stride)

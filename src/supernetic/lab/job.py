@@ -1,24 +1,26 @@
-"""`study`: trainings of a grid times seeds, what is measured on them, claims, tables and one page."""
+"""`study`: train a grid of supernets over several seeds, measure them, judge the claims, write tables and a page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from .. import catalog
 from ..errors import InputError, SupernetError, UnknownNameError
+from ..progress import Event, OnEvent, ignore
 from ..runs.directory import same_settings
 from ..runs.location import open_or_resume, resolve_directory
 from ..runs.request import save_request
 from ..space import Space
 from .measures.measure import Measure, Measured, read_measure
-from .result import StudyResult, planned, write
+from .result import StudyResult, planned_result, write_result
 from .study_file import Study, read_study
-from .trainings import Cell, Training, estimate, measured, require_data, trainings
+from .trainings import Cell, Training, cell_name, estimate_seconds, prepare, train_and_measure, trainings
 
-HOME, TRAININGS = Path("runs/studies"), "trainings"
+STUDIES_FOLDER = Path("runs/studies")
+TRAININGS_FOLDER = "trainings"  # beside the directory of a study
 
 
 def study(
@@ -28,60 +30,80 @@ def study(
     workers: int = 1,
     out: str | Path | None = None,
     dry_run: bool = False,
-    tell: Callable[[str], None] | None = None,
+    on_event: OnEvent | None = None,
 ) -> StudyResult:
-    """Run the study of a TOML file: train what is not trained yet, measure, judge the claims, write tables and a page.
+    """Run the study of a TOML file.
 
-    `data` takes the place of the file's. Each of `workers` processes trains one supernet at a time, with one thread.
-    The page, tables and `study.json` go to `out`, by default `runs/studies/NAME`; trainings go to `trainings` beside
-    it, each under a name that says all that matters to it, so that studies share them. An interrupted study goes on
-    where it was; a changed file trains only what it has not yet. With `dry_run` everything is checked, and the time
-    estimated from a few steps; nothing is written.
+    Trainings are kept beside the study, each under a digest of everything that matters to it, so that studies share
+    them. An interrupted study continues where it stopped; a changed file trains only what is new.
+
+    Args:
+        file: The TOML file (docs/studies.md).
+        data: Images, in place of those that the file names.
+        workers: Processes; each trains one supernet at a time, with one thread.
+        out: Directory of the page, the tables and `study.json`; by default `runs/studies/NAME`.
+        dry_run: Check everything, estimate the time from a few steps, and write nothing.
+        on_event: Receives events of the tasks `train` and `measure`: how far each variant and seed is, how many are
+            done, and remarks on trainings that failed.
+
+    Returns:
+        What the study found; of a dry run, what it would do.
     """
-    asked = {"file": str(Path(file).resolve()), "data": data, "workers": workers}
     if workers < 1:
-        raise InputError(f"there must be a worker, got workers={workers}")
+        raise InputError(f"workers must be at least 1, got {workers}")
     plan = read_study(file, None if data is None else str(data))
     measure = read_measure(plan.measure)
     identity = {"job": "study", "name": plan.name, "title": plan.title, "scale": plan.scale}
-    path = resolve_directory(_home(plan.name, identity) if out is None else out, plan.name, lambda _: False)
-    items, spaces = checked(plan, measure, path.parent / TRAININGS)
-    unique = {t.path: t for t in items.values()} if measure.trains else {}
+    path = resolve_directory(_own_directory(plan.name, identity) if out is None else out, plan.name, lambda _: False)
+    cells, spaces = check_study(plan, measure, path.parent / TRAININGS_FOLDER)
+    unique = {t.path: t for t in cells.values()} if measure.trains else {}
     todo = [t for t in unique.values() if not t.done]
     done = len(unique) - len(todo)
     if dry_run:
-        seconds = estimate(todo[0]) * len(todo) / min(workers, len(todo)) if todo else None
-        return planned(plan, [*unique.values()], done, seconds)
+        seconds = estimate_seconds(todo[0]) * len(todo) / min(workers, len(todo)) if todo else None
+        return planned_result(plan, [*unique.values()], done, seconds)
     if todo:
-        require_data(todo[0])
+        prepare(todo[0])  # finds bad data before anything is written
+    send = on_event or ignore
     with open_or_resume(path, plan.name, identity) as run:
-        save_request(run, asked)
-        found = measured(items, spaces, measure, workers, tell or (lambda _: None))
-        failed = {f"{v}, seed {s}": m for (v, s), m in found.items() if isinstance(m, str)}
-        if len(failed) == len(found):
+        save_request(run, {"file": str(Path(file).resolve()), "data": data, "workers": workers})
+        answers = train_and_measure(cells, spaces, measure, workers, send)
+        failed = {cell_name(cell): a for cell, a in answers.items() if isinstance(a, str)}
+        for name, reason in failed.items():
+            send(Event("train", text=f"{name} failed: {reason}"))
+        if len(failed) == len(answers):
             raise SupernetError(f"every training failed: {next(iter(failed.values()))}")
-        known = {cell: m for cell in items if isinstance(m := found[cell], Measured)}
-        return write(run, plan, measure, items, known, failed, done)
+        measured = {cell: a for cell in cells if isinstance(a := answers[cell], Measured)}
+        return write_result(run, plan, measure, cells, measured, failed, done)
 
 
-def _home(name: str, identity: Mapping[str, Any]) -> Path:
-    """A directory of the study's own: another study of that name gets a number."""
-    names = (HOME / (name if i == 1 else f"{name}-{i}") for i in count(1))
-    return next(p for p in names if not p.exists() or same_settings(p, identity))
+def _own_directory(name: str, identity: Mapping[str, Any]) -> Path:
+    """The default directory of a study; another study of the same name gets a number."""
+    paths = (STUDIES_FOLDER / (name if i == 1 else f"{name}-{i}") for i in count(1))
+    return next(p for p in paths if not p.exists() or same_settings(p, identity))
 
 
-def checked(plan: Study, measure: Measure, folder: Path) -> tuple[dict[Cell, Training], dict[str, Space]]:
-    """Trainings and spaces, after everything was checked that can be before the first step."""
+def check_study(plan: Study, measure: Measure, folder: Path) -> tuple[dict[Cell, Training], dict[str, Space]]:
+    """Check everything that can be checked before the first training.
+
+    Args:
+        plan: The study.
+        measure: Its measure.
+        folder: Where its trainings are, or will be.
+
+    Returns:
+        The trainings by variant and seed, and the spaces by variant.
+    """
     spaces = {}
     for variant in plan.variants:
         try:
             spaces[variant.name] = catalog.space(variant.training["space"])
-            known = measure.check(spaces[variant.name])
+            metrics = measure.check(spaces[variant.name])
         except InputError as error:
             raise InputError(f"variant {variant.name!r}: {error}") from None
         for c in plan.claims:
-            if variant.name in (c.variant, c.other) and c.metric not in known:
-                raise UnknownNameError(f"metric in the claim {c.text!r}:", c.metric, known)
+            if variant.name in (c.variant, c.other) and c.metric not in metrics:
+                raise UnknownNameError(f"metric in the claim {c.text!r}:", c.metric, metrics)
     if not measure.trains:
         return {(name, 0): Training({}, folder) for name in spaces}, spaces
     return trainings(plan, folder), spaces

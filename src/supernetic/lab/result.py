@@ -1,9 +1,9 @@
-"""What a study found: the result that is told, and the files that it writes."""
+"""The result of a study: its summary for people, and the files that it writes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
@@ -17,32 +17,33 @@ from .csv_tables import claims_csv, measures_csv, summary_csv
 from .measures.measure import Measure, Measured
 from .seed_spread import Spread, Values, spread
 from .study_file import Study
-from .study_page import RECORD, write_study
-from .trainings import Cell, Training
+from .study_page import RECORD_FILE, write_study
+from .trainings import Cell, Training, cell_name
 
-ALL, JOINT = "all", -1  # all seeds together, in place of one: in files, and among numbers
-SHOWN = 5  # metrics in a summary for people; the page has more
+ALL_SEEDS = "all"  # stands for a seed in files, for numbers of all seeds together
+ALL_SEEDS_KEY = -1  # the same among values by seed
+SUMMARY_METRICS = 5  # in the summary for people; the page has more
 
 Numbers = dict[str, float | None]
 
 
 @dataclass(frozen=True)
 class StudyResult(Result):
-    """What a study found, or would do: a dry run has no directory."""
+    """What a study found; of a dry run, which has no directory, what it would do."""
 
     title: str
     run: str | None
     page: str | None
     trainings: int  # of this study
-    done: int  # of them, before it began
-    seconds: float | None  # that the others may take, of a dry run
-    cpu_minutes: float  # of all trainings, with their scores
+    done: int  # trainings that were done before
+    seconds: float | None  # of a dry run: estimated time of the others
+    cpu_minutes: float  # of all trainings and their measurements
     variants: tuple[str, ...]
     seeds: tuple[int, ...]
     table: dict[str, dict[str, Numbers]]  # by variant and metric: n, mean, sd, low, high
     claims: tuple[dict[str, Any], ...]
-    failed: dict[str, str]  # by variant and seed: why
-    shown: tuple[str, ...]  # the metrics that matter most
+    failed: dict[str, str]  # the reason, by variant and seed
+    shown: tuple[str, ...]  # the metrics in tables for people
 
     def lines(self) -> list[str]:
         """A summary for people."""
@@ -63,7 +64,7 @@ class StudyResult(Result):
         ]
 
     def _rows(self) -> list[str]:
-        shown = [*self.shown[:2], *self.shown[2:][2 - SHOWN :]]
+        shown = [*self.shown[:2], *self.shown[2:][2 - SUMMARY_METRICS :]]
         if not shown:
             return []
         width = max(len(v) for v in self.variants)
@@ -76,60 +77,88 @@ class StudyResult(Result):
         return ["", f"  {'':<{width}}{head}", *rows]
 
 
-def planned(plan: Study, trainings: Sequence[Training], done: int, seconds: float | None) -> StudyResult:
+def planned_result(plan: Study, trainings: Sequence[Training], done: int, seconds: float | None) -> StudyResult:
     """The result of a dry run."""
     return _result(plan, None, trainings, done, {}, (), {}, (), seconds)
 
 
-def write(
+def write_result(
     run: Run,
     plan: Study,
     measure: Measure,
-    items: Mapping[Cell, Training],
-    found: Mapping[Cell, Measured],
+    cells: Mapping[Cell, Training],
+    measured: Mapping[Cell, Measured],
     failed: dict[str, str],
     done: int,
 ) -> StudyResult:
-    """Tables, record and page into the run."""
-    by_variant = {v.name: {s: m for (n, s), m in found.items() if n == v.name} for v in plan.variants}
+    """Judge the claims, and write tables, record and page.
+
+    Args:
+        run: The directory of the study.
+        plan: The study.
+        measure: Its measure.
+        cells: All trainings by variant and seed.
+        measured: What was measured on those that did not fail.
+        failed: Why the others failed, by variant and seed.
+        done: Trainings that were done before.
+
+    Returns:
+        The result.
+    """
+    by_variant = {v.name: {s: m for (name, s), m in measured.items() if name == v.name} for v in plan.variants}
     pooled = {name: measure.pooled(seeds) for name, seeds in by_variant.items() if seeds}
     values = _values(by_variant, pooled)
     verdicts = tuple(judge(c, values.get(c.metric, {}), exact=not measure.trains) for c in plan.claims)
-    summary = {v: {m: spread(known, v) for m, known in values.items() if known.get(v)} for v in by_variant}
-    rows: list[tuple[str, int | str, Mapping[str, float]]] = [
-        (v, s, m.values) for v, seeds in by_variant.items() for s, m in seeds.items()
-    ]
-    rows += [(v, ALL, numbers) for v, numbers in pooled.items() if numbers]
-    run.write("measures.csv", measures_csv(rows))
+    summary = {v: {metric: spread(of, v) for metric, of in values.items() if of.get(v)} for v in by_variant}
+    run.write("measures.csv", measures_csv(_rows(by_variant, pooled)))
     run.write("summary.csv", summary_csv(summary))
     run.write("claims.csv", claims_csv(verdicts))
-    trainings = [*{t.path: t for t in items.values()}.values()] if measure.trains else []
+    trainings = [*{t.path: t for t in cells.values()}.values()] if measure.trains else []
     result = _result(plan, run, trainings, done, summary, verdicts, failed, measure.shown, None)
+    runs = {cell_name(cell): str(t.path) for cell, t in cells.items()} if measure.trains else {}
     record = {
         **result.to_json(),
+        **_plan_record(plan, measure),
+        **_measured_record(by_variant, pooled),
+        "runs": runs,
+    }
+    run.write(RECORD_FILE, json.dumps(record, allow_nan=False) + "\n")
+    write_study(run.path)
+    return result
+
+
+ByVariant = Mapping[str, Mapping[int, Measured]]  # by variant and seed
+Pooled = Mapping[str, Mapping[str, float]]  # numbers of all seeds together, by variant and metric
+
+
+def _rows(by_variant: ByVariant, pooled: Pooled) -> Iterator[tuple[str, int | str, Mapping[str, float]]]:
+    """(variant, seed, values by metric), first of single seeds, then of all seeds together."""
+    yield from ((v, s, m.values) for v, seeds in by_variant.items() for s, m in seeds.items())
+    yield from ((v, ALL_SEEDS, values) for v, values in pooled.items() if values)
+
+
+def _plan_record(plan: Study, measure: Measure) -> dict[str, Any]:
+    return {
         "source": plan.source,
         "scale": plan.scale,
         "data": plan.data if measure.trains else "",
         "measure": plan.measure,
         "settings": {v.name: v.training for v in plan.variants},
         "figures": [asdict(f) for f in plan.figures],
-        "measured": [
-            {"variant": v, "seed": s, "values": numbers(m.values), "details": m.details}
-            for v, seeds in by_variant.items()
-            for s, m in seeds.items()
-        ],
-        "pooled": {v: numbers(n) for v, n in pooled.items()},
-        "runs": {f"{v}, seed {s}": str(t.path) for (v, s), t in items.items()} if measure.trains else {},
     }
-    run.write(RECORD, json.dumps(record, allow_nan=False) + "\n")
-    write_study(run.path)
-    return result
 
 
-def _values(
-    by_variant: Mapping[str, Mapping[int, Measured]], pooled: Mapping[str, Mapping[str, float]]
-) -> dict[str, Values]:
-    """By metric, variant and seed."""
+def _measured_record(by_variant: ByVariant, pooled: Pooled) -> dict[str, Any]:
+    measured = [
+        {"variant": v, "seed": s, "values": numbers(m.values), "details": m.details}
+        for v, seeds in by_variant.items()
+        for s, m in seeds.items()
+    ]
+    return {"measured": measured, "pooled": {v: numbers(values) for v, values in pooled.items()}}
+
+
+def _values(by_variant: ByVariant, pooled: Pooled) -> dict[str, Values]:
+    """Values by metric, variant and seed."""
     values: dict[str, dict[str, dict[int, float]]] = {}
     for variant, seeds in by_variant.items():
         for seed, m in seeds.items():
@@ -137,7 +166,7 @@ def _values(
                 values.setdefault(metric, {}).setdefault(variant, {})[seed] = value
     for variant, joint in pooled.items():
         for metric, value in joint.items():
-            values.setdefault(metric, {})[variant] = {JOINT: value}
+            values.setdefault(metric, {})[variant] = {ALL_SEEDS_KEY: value}
     return dict(values)
 
 
@@ -170,7 +199,7 @@ def _result(
 
 
 def numbers(values: Mapping[str, float]) -> Numbers:
-    """For a record: what is undefined is null."""
+    """Values for a JSON record: what is undefined is None."""
     return {k: v if isfinite(v) else None for k, v in values.items()}
 
 
@@ -178,6 +207,6 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
 
 
-def _cell(known: Numbers | None) -> str:
-    mean, sd = (known or {}).get("mean"), (known or {}).get("sd")
+def _cell(spread: Numbers | None) -> str:
+    mean, sd = (spread or {}).get("mean"), (spread or {}).get("sd")
     return "-" if mean is None else f"{mean:.3f}" + (f" ±{sd:.3f}" if sd is not None else "")

@@ -1,9 +1,9 @@
-"""S3TA, which attends to parts of an image one after the other, on features of a ResNet.
+"""S3TA: attention to one part of an image after another, on the features of a ResNet.
 
 Paper: Zoran et al., "Towards robust image classification using sequential attention models", arXiv 1912.02184; eight
-steps on a ResNet-101 in "Small Data, Big Decisions" (paper 000), section 3.
-Differences: see `nn.s3ta`. How often the ResNet halves its map is our choice: at full size it leaves 28 x 28 places of
-224 pixels to attend to, and 16 x 16 of 32.
+steps on a ResNet-101 in "Small Data, Big Decisions", section 3.
+Differences: see `s3ta_module`. How often the ResNet halves its map is our choice: at full size the map has 28 x 28
+places for images of 224 pixels, and 16 x 16 for images of 32.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class S3TA:
-    """By its steps, the ResNet (`depth`, `width`) before them, and the controller (`heads`, `state`)."""
+    """The family of S3TA models: steps of attention on a ResNet of some depth and width."""
 
-    steps: int = 8
-    depth: int = 101
-    width: float = 1.0
+    steps: int = 8  # of attention
+    depth: int = 101  # layers of the ResNet
+    width: float = 1.0  # multiplier of its channels
     halvings: int = 1  # stages of the ResNet that halve the map
-    heads: int = 4  # questions per step
+    heads: int = 4  # queries per step
     state: int = 512  # units of the controller
 
     cpu: ClassVar[Mapping[str, Any]] = {"depth": 8, "width": 0.375, "halvings": 2, "heads": 2, "state": 64}
@@ -35,14 +35,14 @@ class S3TA:
     def __post_init__(self) -> None:
         require_depth(self.depth)
 
-    def network(self, classes: int, in_channels: int, resolution: int) -> Attentive:
-        """The plan of the module."""
-        return Attentive(self, classes, in_channels, resolution)
+    def network(self, classes: int, in_channels: int, resolution: int) -> S3TASpec:
+        """What the module for some data is built from."""
+        return S3TASpec(self, classes, in_channels, resolution)
 
 
 @dataclass(frozen=True)
-class Attentive:
-    """What the module is built from."""
+class S3TASpec:
+    """Plain data from which the module is built."""
 
     family: S3TA
     classes: int

@@ -1,7 +1,8 @@
-"""What a few seeds say: means, and intervals that take the noise of all variants together.
+"""Means over a few seeds, with intervals that use the noise of all variants together.
 
-Paper: ours. Two or three seeds of one variant say next to nothing about their spread, all variants of a study together
-do: values are taken as variant + seed + noise, with one noise for all. With two variants this is the paired t interval.
+Paper: ours. Two or three seeds of one variant say next to nothing about their spread, but all variants of a study
+together do. The model is value = variant + seed + noise, with one noise for all variants. With two variants this is the
+paired t interval.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from dataclasses import dataclass
 from math import isfinite, nan, sqrt
 
 import numpy as np
-import numpy.typing as npt
+
+from ..arrays import Floats
 
 Values = Mapping[str, Mapping[int, float]]  # of one metric, by variant and seed
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean over seeds, standard deviation between them (NaN for one), and the 95 % interval of the mean."""
+    """The mean over seeds, their standard deviation (NaN for one seed), and the 95 % interval of the mean."""
 
-    n: int
+    n: int  # seeds
     mean: float
     sd: float
     low: float
@@ -32,14 +33,14 @@ class Spread:
 class Contrast:
     """A difference of means over the same seeds, and its 95 % interval (NaN for one seed)."""
 
-    n: int
+    n: int  # seeds
     value: float
     low: float
     high: float
 
 
 def spread(values: Values, variant: str) -> Spread:
-    """Of one variant; the interval is by the noise within all variants."""
+    """The mean of one variant; its interval is based on the noise within all variants."""
     own = _finite(values.get(variant, {}))
     if not own:
         return Spread(0, nan, nan, nan, nan)
@@ -53,7 +54,7 @@ def spread(values: Values, variant: str) -> Spread:
 
 
 def contrast(values: Values, variant: str, other: str) -> Contrast:
-    """`variant` minus `other`, over the seeds that both have."""
+    """The difference `variant` minus `other`, over the seeds that both have."""
     a, b = _finite(values.get(variant, {})), _finite(values.get(other, {}))
     seeds = sorted(a.keys() & b.keys())
     if not seeds:
@@ -68,7 +69,7 @@ def contrast(values: Values, variant: str, other: str) -> Contrast:
 
 
 def _reach(squares: float, freedom: int, factor: float) -> float:
-    """Half of a 95 % interval; NaN if nothing is known about the noise."""
+    """Half the width of a 95 % interval; NaN if the noise cannot be estimated."""
     if freedom < 1:
         return nan
     from scipy.special import stdtrit

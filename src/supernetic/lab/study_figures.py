@@ -1,4 +1,4 @@
-"""The figures of a study: what each kind of measure draws, from the study's record alone."""
+"""The figures of a study: the plots of each kind of measure, from the record of the study alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..reports import svg as plots
 from ..reports.series_plots import HEIGHT, WIDTH, Plot, Series, categories, matrix, scatter, style_of
 
 Record = Mapping[str, Any]
-NAMES = {
+METRIC_LABELS = {
     "tau": "tau",
     "tau_b": "tau-b",
     "spearman": "Spearman",
@@ -22,8 +22,16 @@ NAMES = {
 
 
 def figure_plots(record: Record, figure: Record) -> list[Plot]:
-    """All plots of a figure."""
-    draw: Callable[[Record, Record], Iterator[Plot]] = DRAW.get(record["measure"]["kind"], _bars)
+    """Draw all plots of a figure.
+
+    Args:
+        record: The content of `study.json`.
+        figure: One of its figures.
+
+    Returns:
+        The plots.
+    """
+    draw: Callable[[Record, Record], Iterator[Plot]] = PLOTS_BY_MEASURE.get(record["measure"]["kind"], _bars)
     return list(draw(record, figure))
 
 
@@ -31,12 +39,12 @@ def figure_plots(record: Record, figure: Record) -> list[Plot]:
 
 
 def _ranking(record: Record, figure: Record) -> Iterator[Plot]:
-    """Metrics over the sets of networks, and a scatter where points were kept."""
+    """Metrics over the sets of networks, and scatter plots where points were kept."""
     places = _places(record)
     score = record["measure"].get("score", "valid/accuracy").partition("/")[2].replace("_", "-")
     for metric in figure["metrics"] or ("tau", "score"):
         other, _, name = metric.rpartition("/")
-        label = f"{NAMES['score']} {score}" if metric == "score" else NAMES.get(name, name)
+        label = f"{METRIC_LABELS['score']} {score}" if metric == "score" else METRIC_LABELS.get(name, name)
         label += f" by {other.replace('_', '-')}" if other else ""
         series = _series(record, figure["variants"], [f"{metric}@{p}" for p in places])
         unit = ", minus" if metric == "score" and "cross" in score else ""
@@ -48,31 +56,33 @@ def _ranking(record: Record, figure: Record) -> Iterator[Plot]:
 
 
 def _usage(record: Record, figure: Record) -> Iterator[Plot]:
-    """Operations over N, for every variant; an operation has the same colour in all of them."""
+    """Operations over N, for every variant; an operation has the same colour everywhere."""
     every = _operations(record)
     for variant in figure["variants"]:
         values = _summary(record, variant)
         details = next(m["details"] for m in record["measured"] if m["variant"] == variant)
         for what in figure["metrics"] or ("usage", "share"):
             places = list(dict.fromkeys(k.rpartition("@")[2] for k in values if k.startswith(f"{what}/")))
-            told = ["all" if int(p) >= details.get("networks", float("inf")) else p for p in places]
+            labels = ["all" if int(p) >= details.get("networks", float("inf")) else p for p in places]
             shares = {op: [_of(values, f"{what}/{op}@{p}") for p in places] for op in details["operations"]}
             series = [Series(op, style_of(every.index(op)), s, [0.0] * len(places)) for op, s in shares.items()]
             named = f"{variant}: " if len(figure["variants"]) > 1 else ""
-            yield Plot(f"{named}{NAMES[what]} in the top N", categories(series, told, NAMES[what], zero=True))
+            yield Plot(
+                f"{named}{METRIC_LABELS[what]} in the top N", categories(series, labels, METRIC_LABELS[what], zero=True)
+            )
 
 
 def _similarity(record: Record, figure: Record) -> Iterator[Plot]:
     """A matrix of options for every variant and layer, averaged over seeds."""
     for variant in figure["variants"]:
         seeds = [m["details"]["slots"] for m in record["measured"] if m["variant"] == variant]
-        for found in zip(*seeds, strict=True):
-            matrices = [f["matrix"] for f in found]
+        for slot in zip(*seeds, strict=True):
+            matrices = [s["matrix"] for s in slot]
             mean = [
                 [sum(m[i][j] for m in matrices) / len(matrices) for j in range(len(r))]
                 for i, r in enumerate(matrices[0])
             ]
-            yield Plot(f"{variant}, layer {found[0]['slot'] + 1}: cosine similarity", matrix(mean, found[0]["labels"]))
+            yield Plot(f"{variant}, layer {slot[0]['slot'] + 1}: cosine similarity", matrix(mean, slot[0]["labels"]))
     yield from _bars(record, figure)
 
 
@@ -80,10 +90,10 @@ def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
     """Scores of the first seed, and loss curves."""
     first = record["seeds"][0]
     chosen = {m["variant"]: m["details"] for m in record["measured"] if m["seed"] == first}
-    known = [v for v in figure["variants"] if v in chosen]
+    variants = [v for v in figure["variants"] if v in chosen]
     label = record["measure"].get("score", "valid/accuracy").partition("/")[2].replace("_", "-")
     series = []
-    for v in known:
+    for v in variants:
         steps, losses = zip(*chosen[v]["curve"], strict=True)
         series.append(plots.Line(v, steps, losses, f"series {style_of(figure['variants'].index(v))}"))
     if series:
@@ -93,8 +103,8 @@ def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
                 series, "step", "training loss", "training loss of the supernets", width=WIDTH, height=HEIGHT, n=4
             ),
         )
-    reach = [end for v in known for end in (min(chosen[v]["scores"]), max(chosen[v]["scores"]))]
-    for v in known:
+    reach = [end for v in variants for end in (min(chosen[v]["scores"]), max(chosen[v]["scores"]))]
+    for v in variants:
         svg = plots.histogram(
             chosen[v]["scores"], label, f"{label} of random networks of {v}",
             reach=reach, height=HEIGHT, width=WIDTH, style=style_of(figure["variants"].index(v)),
@@ -103,7 +113,7 @@ def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
 
 
 def _bars(record: Record, figure: Record) -> Iterator[Plot]:
-    """Every metric that the measure shows, side by side; of both ends, those that have the score's unit."""
+    """The metrics of the measure side by side; of the measure `extremes` only those in the unit of the score."""
     usual = ("smallest", "largest") if record["measure"]["kind"] == "extremes" else record["shown"]
     metrics = [m for m in figure["metrics"] or usual if any(m in v for v in record["table"].values())]
     if metrics:
@@ -111,7 +121,7 @@ def _bars(record: Record, figure: Record) -> Iterator[Plot]:
         yield Plot("; ".join(metrics), categories(series, metrics, "", zero=True, joined=False))
 
 
-DRAW: dict[str, Callable[[Record, Record], Iterator[Plot]]] = {
+PLOTS_BY_MEASURE: dict[str, Callable[[Record, Record], Iterator[Plot]]] = {
     "ranking": _ranking,
     "usage": _usage,
     "similarity": _similarity,
@@ -120,7 +130,7 @@ DRAW: dict[str, Callable[[Record, Record], Iterator[Plot]]] = {
 
 
 def legend(record: Record, figure: Record) -> list[tuple[str, str]]:
-    """(style, name) of what a figure's colours mean."""
+    """The (style, name) of each series of a figure."""
     names = figure["variants"]
     if record["measure"]["kind"] == "usage":
         names = _operations(record)
@@ -135,8 +145,8 @@ def _operations(record: Record) -> list[str]:
 
 
 def _summary(record: Record, variant: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = record["table"].get(variant, {})
-    return found
+    summary: Mapping[str, Any] = record["table"].get(variant, {})
+    return summary
 
 
 def _of(values: Mapping[str, Any], metric: str, what: str = "mean") -> float:
@@ -147,8 +157,7 @@ def _of(values: Mapping[str, Any], metric: str, what: str = "mean") -> float:
 def _places(record: Record) -> list[str]:
     """The sets of networks, in the order of their sizes."""
     metrics = (k for values in record["table"].values() for k in values)
-    found = dict.fromkeys(k.removeprefix("tau@") for k in metrics if k.startswith("tau@"))
-    return list(found)
+    return list(dict.fromkeys(k.removeprefix("tau@") for k in metrics if k.startswith("tau@")))
 
 
 def _series(record: Record, variants: Sequence[str], metrics: Sequence[str]) -> list[Series]:

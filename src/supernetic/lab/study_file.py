@@ -1,4 +1,4 @@
-"""A study in a TOML file: what all trainings share, a grid of what they differ in, figures and claims.
+"""The file of a study: what all trainings share, a grid of what they differ in, figures and claims, in TOML.
 
     title = "Which operations make ranking hard?"
     from = ["settings/small.toml"]      # other files, read first; tables are merged, ours win
@@ -18,9 +18,9 @@
     variant = "no zero"
     below = "all"
 
-Several axes are multiplied; a variant's name is that of its options. Text replaces what is there, a table changes it:
-`space = { cells = 5 }`, `recipe = { warmup = "5 epochs" }`. Recipes are tables, or paths from the file's folder. A
-measure with a kind replaces the one before, one without changes it.
+Several axes are multiplied; the name of a variant joins the names of its options. A text replaces a setting, a table
+changes it: `space = { cells = 5 }`, `recipe = { warmup = "5 epochs" }`. Recipes are tables, or paths relative to the
+file. A measure with a kind replaces the earlier one, a measure without a kind changes it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, UnknownNameError
-from .claims import Claim, claim
+from .claims import Claim, read_claim
 
-TRAINING = {
+TRAINING_TYPES = {  # arguments of a training, and the types that each may have
     "space": (str, dict),
     "without": (list,),
     "sampler": (str, dict),
@@ -48,18 +48,20 @@ TRAINING = {
     "device": (str,),
     "precision": (str,),
 }
-WORDS = {str: "text", dict: "a table", list: "a list", int: "a number"}
-TABLES, LISTS = ("base", "measure", "grid"), ("figures", "claims")
-TEXTS = ("title", "source", "scale", "data")
-KEYS = ("from", "seeds", *TEXTS, *TABLES, *LISTS)
-DEEPEST = 5  # files that read one another
+TYPE_NAMES = {str: "text", dict: "a table", list: "a list", int: "a number"}
+TABLE_KEYS, LIST_KEYS = ("base", "measure", "grid"), ("figures", "claims")
+TEXT_KEYS = ("title", "source", "scale", "data")
+STUDY_KEYS = ("from", "seeds", *TEXT_KEYS, *TABLE_KEYS, *LIST_KEYS)
+FIGURE_KEYS = ("title", "variants", "metrics", "caption")
+MAX_NESTED_FILES = 5
+REPLACES = " replaces"  # marks a recipe that replaces the earlier one; nobody writes such a key in TOML
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A supernet, trained once per seed: arguments of `train`, without a seed. `without` is in the space's text."""
+    """A supernet that is trained once per seed: arguments of `train` without the seed. Masks are part of the space."""
 
     name: str
     training: Record
@@ -71,18 +73,18 @@ class Figure:
 
     title: str
     variants: tuple[str, ...]
-    metrics: tuple[str, ...] = ()  # those that its kind of measure draws, unless said
+    metrics: tuple[str, ...] = ()  # by default those of the measure
     caption: str = ""
 
 
 @dataclass(frozen=True)
 class Study:
-    """All that a file says."""
+    """The content of a study file."""
 
     name: str  # of the file
     title: str
     source: str  # paper and figure
-    scale: str  # in a few words: how large, how long
+    scale: str  # a few words on how large and how long the trainings are
     data: str
     seeds: tuple[int, ...]
     measure: Record  # its kind, and that kind's settings
@@ -92,70 +94,83 @@ class Study:
 
 
 def read_study(path: str | Path, data: str | None = None) -> Study:
-    """The study of a file, with what it takes from others; `data` in place of the file's own."""
+    """Read a study file, and the files that it builds on.
+
+    Args:
+        path: The file.
+        data: Images, in place of those that the file names.
+
+    Returns:
+        The study.
+    """
     path = Path(path)
     try:
-        return _study(path.stem, merged(path), data)
+        return _study(path.stem, read_merged(path), data)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
 
 
-def merged(path: Path, depth: int = 0) -> Record:
-    """A file's content on top of that of the files it names."""
-    if depth > DEEPEST:
-        raise InputError(f"{path}: more than {DEEPEST} files read one another")
+def read_merged(path: Path, depth: int = 0) -> Record:
+    """The content of a file, on top of that of the files it names under `from`."""
+    if depth > MAX_NESTED_FILES:
+        raise InputError(f"{path}: at most {MAX_NESTED_FILES} files may read one another in a row")
     try:
         own = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not readable as TOML: {error}") from None
-    if unknown := [key for key in own if key not in KEYS]:
-        raise InputError(f"{path}: {UnknownNameError('key of a study', unknown[0], KEYS)}")
-    for key in TABLES:
+    if unknown := [key for key in own if key not in STUDY_KEYS]:
+        raise InputError(f"{path}: {UnknownNameError('key of a study', unknown[0], STUDY_KEYS)}")
+    for key in TABLE_KEYS:
         _require(f"{key} must be a table", own.get(key, {}), dict)
     own = _with_recipes(own, path.parent)
     before = own.pop("from", [])
     whole: Record = {}
     for other in [before] if isinstance(before, str) else before:
-        whole = _join(whole, merged(path.parent / other, depth + 1))
+        whole = _join(whole, read_merged(path.parent / other, depth + 1))
     return _join(whole, own)
 
 
 def _with_recipes(table: Record, folder: Path) -> Record:
-    """Every recipe that is a path, read: a table that replaces the one before, not one that changes it."""
-    found = {}
+    """Read every recipe that is given as a path; such a recipe replaces the earlier one instead of changing it."""
+    result = {}
     for key, value in table.items():
         if key == "recipe" and isinstance(value, str):
             file = folder / value
             try:
-                found[key] = {**tomllib.loads(file.read_text(encoding="utf-8")), REPLACES: True}
+                result[key] = {**tomllib.loads(file.read_text(encoding="utf-8")), REPLACES: True}
             except (OSError, ValueError) as error:
                 raise InputError(f"recipe {file}: not readable as TOML: {error}") from None
         else:
-            found[key] = _with_recipes(value, folder) if isinstance(value, dict) else value
-    return found
-
-
-REPLACES = " replaces"  # no key of TOML that anyone writes
+            result[key] = _with_recipes(value, folder) if isinstance(value, dict) else value
+    return result
 
 
 def _join(below: Record, above: Record) -> Record:
-    """Tables merged, other values replaced; an option of the grid, or a sampler, is replaced as a whole."""
+    """Merge tables and replace other values; an option of the grid, or a sampler, is replaced as a whole."""
     joined = {**below, **above}
-    for key in TABLES:
+    for key in TABLE_KEYS:
         if key in below and key in above:
             joined[key] = {**below[key], **above[key]}
     if "kind" in above.get("measure", {}):
         joined["measure"] = above["measure"]
     if "base" in below and "base" in above:
-        joined["base"] = changed(below["base"], above["base"])
+        joined["base"] = apply_change(below["base"], above["base"])
     for axis in below.get("grid", {}).keys() & above.get("grid", {}).keys():
         joined["grid"][axis] = {**below["grid"][axis], **above["grid"][axis]}
     return joined
 
 
-def changed(training: Mapping[str, Any], change: Mapping[str, Any]) -> Record:
-    """Arguments of a training after a change: spaces and recipes by their settings, the rest as a whole."""
+def apply_change(training: Mapping[str, Any], change: Mapping[str, Any]) -> Record:
+    """Change the arguments of a training.
+
+    Args:
+        training: The arguments.
+        change: New ones; a table changes single settings of a space or a recipe, everything else is replaced.
+
+    Returns:
+        The changed arguments.
+    """
     result = {**training, **change}
     old, new = training.get("recipe"), change.get("recipe")
     if isinstance(old, dict) and isinstance(new, dict) and REPLACES not in new:
@@ -172,32 +187,32 @@ def changed(training: Mapping[str, Any], change: Mapping[str, Any]) -> Record:
 
 
 def settings_of_space(text: str) -> tuple[str, Record]:
-    """(name, settings) of `name:key=value,...`."""
+    """The name and the settings of a text such as `name:key=value,...`."""
     name, _, settings = text.partition(":")
     pairs = (item.partition("=") for item in filter(None, settings.split(",")))
     return name, {key: value for key, _, value in pairs}
 
 
 def space_text(name: str, settings: Mapping[str, Any]) -> str:
-    """The text of a space, with its settings in the order of their names: equal for equal spaces."""
+    """The text of a space with its settings in alphabetical order, so that equal spaces have equal texts."""
 
-    def shown(value: Any) -> str:
+    def text_of(value: Any) -> str:
         if isinstance(value, bool):
             return str(value).lower()
         return "+".join(map(str, value)) if isinstance(value, list) else str(value)
 
-    items = ",".join(f"{key}={shown(settings[key])}" for key in sorted(settings))
+    items = ",".join(f"{key}={text_of(settings[key])}" for key in sorted(settings))
     return f"{name}:{items}" if items else name
 
 
-# --- what it says -----------------------------------------------------------------------------------------------------
+# --- the content ------------------------------------------------------------------------------------------------------
 
 
 def _study(name: str, table: Record, data: str | None) -> Study:
-    for key in TEXTS:
+    for key in TEXT_KEYS:
         _require(f"{key} must be text", table.get(key, ""), str)
     if not table.get("title"):
-        raise InputError("a study needs a title")
+        raise InputError("a study needs a title, got none")
     kind = table.get("measure", {}).get("kind")
     if not isinstance(kind, str):
         raise InputError("measure must have a kind, such as kind = 'ranking'")
@@ -205,7 +220,7 @@ def _study(name: str, table: Record, data: str | None) -> Study:
     if not isinstance(seeds, list) or not seeds or any(type(s) is not int or s < 0 for s in seeds):
         raise InputError(f"seeds must be a list of whole numbers, got {seeds!r}")
     if len(set(seeds)) < len(seeds):
-        raise InputError(f"a seed is given twice: {', '.join(map(str, seeds))}")
+        raise InputError(f"seeds must be different, got {', '.join(map(str, seeds))}")
     variants = tuple(_variants(table.get("base", {}), table.get("grid", {})))
     names = [v.name for v in variants]
     return Study(
@@ -218,75 +233,74 @@ def _study(name: str, table: Record, data: str | None) -> Study:
         measure=table["measure"],
         variants=variants,
         figures=tuple(_figure(f, names) for f in _tables("figures", table)) or (Figure("", tuple(names)),),
-        claims=tuple(claim(c, names) for c in _tables("claims", table)),
+        claims=tuple(read_claim(c, names) for c in _tables("claims", table)),
     )
 
 
 def _tables(key: str, table: Record) -> list[Record]:
-    found = table.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(t, dict) for t in found):
+    tables = table.get(key, [])
+    if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise InputError(f"{key} must be tables, each under [[{key}]]")
-    return found
+    return tables
 
 
 def _variants(base: Record, grid: Record) -> Sequence[Variant]:
-    _training("base", base)
+    _check_training("base", base)
     for axis, options in grid.items():
         _require(f"the axis {axis!r} of the grid must be a table of options", options, dict)
         for option, change in options.items():
             _require(f"the option {option!r} of {axis!r} must be a table", change, dict)
-            _training(option, change)
+            _check_training(option, change)
         if not options:
             raise InputError(f"the axis {axis!r} of the grid has no option")
     variants = []
     for combination in product(*(options.items() for options in grid.values())):
         training = base
         for _, change in combination:
-            training = changed(training, change)
-        variants.append(Variant(", ".join(name for name, _ in combination) or "all", settled(training)))
+            training = apply_change(training, change)
+        variants.append(Variant(", ".join(name for name, _ in combination) or "all", training_arguments(training)))
     names = [v.name for v in variants]
     if twice := [n for n in names if names.count(n) > 1]:
-        raise InputError(f"two variants are called {twice[0]!r}")
+        raise InputError(f"variants must have different names, got {twice[0]!r} twice")
     return variants
 
 
-def settled(training: Record) -> Record:
-    """The arguments of `train`: the space as one text, masks included, and a recipe without our marks."""
+def training_arguments(training: Record) -> Record:
+    """The arguments of `train`: the space as one text, with its masks, and the recipe without its internal mark."""
     result = {k: v for k, v in training.items() if k != "without"}
     if not isinstance(result.get("space"), str):
-        raise InputError("base must say which space is trained, such as space = 'macro'")
+        raise InputError("base must name the space that is trained, such as space = 'macro'")
     if not result["space"].endswith((".toml", ".py")):
         name, settings = settings_of_space(result["space"])
         masked = sorted({*filter(None, str(settings.pop("without", "")).split("+")), *training.get("without", ())})
         result["space"] = space_text(name, {**settings, "without": masked} if masked else settings)
     elif training.get("without"):
-        raise InputError(f"the declared space {result['space']} has no operations to mask")
+        raise InputError(f"operations of a declared space cannot be masked, got {result['space']}")
     if "recipe" in result:
-        kept = {k: v for k, v in result["recipe"].items() if k not in (REPLACES, "title", "source")}
-        result["recipe"] = kept
+        unused = (REPLACES, "title", "source")
+        result["recipe"] = {k: v for k, v in result["recipe"].items() if k not in unused}
     return result
 
 
-def _training(what: str, table: Record) -> None:
+def _check_training(what: str, table: Record) -> None:
     for key, value in table.items():
-        if key not in TRAINING:
-            raise UnknownNameError(f"argument of a training in {what!r}:", key, TRAINING)
-        if type(value) not in TRAINING[key]:
-            kinds = " or ".join(WORDS[k] for k in TRAINING[key])
+        if key not in TRAINING_TYPES:
+            raise UnknownNameError(f"argument of a training in {what!r}:", key, TRAINING_TYPES)
+        if type(value) not in TRAINING_TYPES[key]:
+            kinds = " or ".join(TYPE_NAMES[k] for k in TRAINING_TYPES[key])
             raise InputError(f"{what}: {key} must be {kinds}, got {value!r}")
 
 
 def _figure(table: Record, names: Sequence[str]) -> Figure:
-    known = ("title", "variants", "metrics", "caption")
     for key in table:
-        if key not in known:
-            raise UnknownNameError("key of a figure", key, known)
+        if key not in FIGURE_KEYS:
+            raise UnknownNameError("key of a figure", key, FIGURE_KEYS)
     chosen: list[str] = []
     for pattern in table.get("variants", ["*"]):
-        found = [n for n in names if n == pattern or fnmatchcase(n, pattern)]
-        if not found:
+        matching = [n for n in names if n == pattern or fnmatchcase(n, pattern)]
+        if not matching:
             raise UnknownNameError("variant in a figure", pattern, names)
-        chosen += found
+        chosen += matching
     metrics = table.get("metrics", [])
     _require("metrics of a figure must be a list", metrics, list)
     return Figure(

@@ -1,4 +1,4 @@
-"""The page of a study: claims and what became of them, figures, tables, settings. It needs nothing but itself."""
+"""The page of a study: claims with their verdicts, figures, tables, settings, in one file."""
 
 from __future__ import annotations
 
@@ -12,60 +12,92 @@ from typing import Any
 from ..errors import RunError
 from ..reports.page import REPORT, TEMPLATES, fill, flat, write_page
 from ..reports.summary_text import MINUS, SPACE, UNKNOWN, listed, signed
+from .claims import DID_NOT_HOLD, HELD, NOT_MEASURED, NOT_SIGNIFICANT
 from .study_figures import figure_plots, legend
 
-RECORD, FIGURES = "study.json", "figures"
-FILES = {
-    "measures.csv": "every number, by variant and seed",
-    "summary.csv": "means and spreads over seeds",
+RECORD_FILE, FIGURES_FOLDER = "study.json", "figures"
+FILE_CONTENTS = {
+    "measures.csv": "all numbers, by variant and seed",
+    "summary.csv": "means and intervals over seeds",
     "claims.csv": "the claims",
-    f"{FIGURES}/": "the plots as SVG",
-    RECORD: "everything, for programs",
+    f"{FIGURES_FOLDER}/": "the plots as SVG",
+    RECORD_FILE: "everything, for programs",
 }
-STYLES = {"held": "won", "did not hold": "lost", "not shown": "open"}
-ROW = 16  # of the legend of a plot that stands alone, whose text does not grow on narrow screens
-ALONE = "svg.plot text { font-size: 10.5px; } svg.plot .odd { display: inline; } svg { background: var(--bg); }\n"
-MOST = 12  # columns of a table on the page; the rest is in the files
+VERDICT_STYLES = {
+    HELD: "won",
+    DID_NOT_HOLD: "lost",
+    NOT_SIGNIFICANT: "open",
+    "not shown": "open",  # what records of earlier versions say for not significant
+    NOT_MEASURED: "open",
+}
+LEGEND_ROW_HEIGHT = 16  # pixels, in a plot that is a file of its own
+STANDALONE_STYLE = (
+    "svg.plot text { font-size: 10.5px; } svg.plot .odd { display: inline; } svg { background: var(--bg); }\n"
+)
+MAX_TABLE_COLUMNS = 12  # on the page; the files have all metrics
 
 
 def write_study(run: str | Path) -> Path:
-    """Write `report.html`, and every plot as a file, into the study, from its record alone."""
+    """Write the page of a study, and every plot as a file, from its record alone.
+
+    Args:
+        run: The directory of the study.
+
+    Returns:
+        The page, `report.html`.
+    """
     path = Path(run)
     try:
-        record = json.loads((path / RECORD).read_text())
+        record = json.loads((path / RECORD_FILE).read_text())
     except (OSError, ValueError) as error:
-        raise RunError(f"{path / RECORD} cannot be read: {error}") from None
+        raise RunError(f"{path / RECORD_FILE} cannot be read: {error}") from None
     values = page(record, path.resolve().name)
-    (path / FIGURES).mkdir(exist_ok=True)
+    (path / FIGURES_FOLDER).mkdir(exist_ok=True)
     for i, (_, _, names, plots, _) in enumerate(values["figures"], 1):
         for j, plot in enumerate(plots, 1):
-            write_page(path / FIGURES / f"{i}-{j}.svg", standalone(plot.svg, names))
+            write_page(path / FIGURES_FOLDER / f"{i}-{j}.svg", standalone(plot.svg, names))
     file = path / REPORT
     write_page(file, fill("study.html.j2", values))
     return file
 
 
 def standalone(svg: str, names: Sequence[tuple[str, str]]) -> str:
-    """A plot as a file of its own: with the page's style inside, and the names of its colours below."""
+    """A plot as a file of its own, with the style of the page inside and a legend below.
+
+    Args:
+        svg: The plot.
+        names: The style and the name of each series.
+
+    Returns:
+        The SVG file.
+    """
     style = "".join((TEMPLATES / name).read_text("utf-8") for name in ("style.css", "study.css"))
     width, height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', svg)[0])
-    tall = height + ROW * len(names) + ROW // 2
+    tall = height + LEGEND_ROW_HEIGHT * len(names) + LEGEND_ROW_HEIGHT // 2
     head, _, body = svg.replace(f'viewBox="0 0 {width} {height}"', f'viewBox="0 0 {width} {tall}"', 1).partition(">")
     legend = "".join(
-        f'<g class="series {s}" transform="translate(16 {height + ROW * i + ROW // 2})">'
+        f'<g class="series {s}" transform="translate(16 {height + LEGEND_ROW_HEIGHT * i + LEGEND_ROW_HEIGHT // 2})">'
         f'<circle r="3.4"/><text x="10" y="3.5">{escape(name)}</text></g>'
         for i, (s, name) in enumerate(names)
     )
     return (
-        f'{head} xmlns="http://www.w3.org/2000/svg">\n<style><![CDATA[\n{style}{ALONE}]]></style>'
+        f'{head} xmlns="http://www.w3.org/2000/svg">\n<style><![CDATA[\n{style}{STANDALONE_STYLE}]]></style>'
         f"{body.removesuffix('</svg>')}{legend}</svg>\n"
     )
 
 
 def page(record: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """All that the template shows."""
+    """The values of the page's template.
+
+    Args:
+        record: The content of `study.json`.
+        place: The name of the study's directory.
+
+    Returns:
+        Values by name.
+    """
     verdicts = [c["verdict"] for c in record["claims"]]
-    counts = [f"{verdicts.count(v)} {v}" for v in STYLES if v in verdicts]
+    counts = [f"{verdicts.count(v)} {v}" for v in VERDICT_STYLES if v in verdicts]
     return {
         "title": record["title"],
         "place": place,
@@ -73,7 +105,7 @@ def page(record: Mapping[str, Any], place: str) -> dict[str, Any]:
         "scale": record["scale"],
         "lead": _lead(record),
         "counts": listed(counts),
-        "claims": [(c, STYLES[c["verdict"]], _claim(c)) for c in record["claims"]],
+        "claims": [(c, VERDICT_STYLES[c["verdict"]], _claim(c)) for c in record["claims"]],
         "figures": [
             (f["title"], f["caption"], legend(record, f), figure_plots(record, f), table(record, f["variants"]))
             for f in record["figures"]
@@ -87,7 +119,7 @@ def page(record: Mapping[str, Any], place: str) -> dict[str, Any]:
         "settings": [(name, list(flat(s))) for name, s in record["settings"].items()],
         "measure": list(flat(record["measure"])),
         "runs": list(record["runs"].items()),
-        "files": list(FILES.items()),
+        "files": list(FILE_CONTENTS.items()),
         "seeds": len(record["seeds"]),
         "trained": bool(record["trainings"]),
         "data_json": "{}",
@@ -95,7 +127,7 @@ def page(record: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 
 def _lead(record: Mapping[str, Any]) -> str:
-    """How much stands behind the page."""
+    """How many variants, seeds and trainings the page is based on."""
     variants = f"{len(record['variants'])} variant{'s' if len(record['variants']) > 1 else ''}"
     if not record["trainings"]:
         return f"{variants}, from a table: nothing was trained."
@@ -120,8 +152,8 @@ def _claim(claim: Mapping[str, Any]) -> str:
 
 
 def table(record: Mapping[str, Any], variants: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """(heads, rows of a figure): mean ± standard deviation over seeds of the metrics that the kind shows."""
-    shown = [m for m in record["shown"] if any(m in record["table"].get(v, {}) for v in variants)][:MOST]
+    """(heads, rows) of the table of a figure: mean ± standard deviation over seeds of the metrics of the measure."""
+    shown = [m for m in record["shown"] if any(m in record["table"].get(v, {}) for v in variants)][:MAX_TABLE_COLUMNS]
     rows = [(v, [_cell(record["table"].get(v, {}).get(m)) for m in shown]) for v in variants]
     return shown, rows
 

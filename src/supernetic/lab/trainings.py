@@ -1,15 +1,16 @@
-"""The trainings of a study: kept by what they are, so that studies share them, and done by a queue of workers."""
+"""The trainings of a study: kept under a digest of their arguments, so that studies share them, and run by workers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from time import monotonic, perf_counter, process_time
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
@@ -22,92 +23,102 @@ from ..jobs.train.job import train
 from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, hardware_of, loading_of, prepare_training
 from ..jobs.train.supernet_run import WEIGHTS
 from ..parallel.workers import map_in_workers
-from ..progress import Event
+from ..progress import Event, OnEvent
 from ..runs.directory import TIMINGS, read_records
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
 from ..space import Space
-from ..text import duration
 from .measures.measure import Measure, Measured, Report
 from .study_file import Study, Variant
 
 if TYPE_CHECKING:
     pass
 
-LETTERS = 16  # of a key
-TRAINED = 900  # of 1,000: the part of an item's progress that is training
-EVERY = 20.0  # seconds between two lines about progress
-EARLY = 0.02  # of the work: before that, nothing is said about the time left
-TRIED = 4  # steps that an estimate is made from
+KEY_LETTERS = 16
+TRAINING_PERCENT = 90  # of the progress of a cell; the rest is measuring
+ESTIMATE_STEPS = 4  # that an estimate of the time is made from
 
 Cell = tuple[str, int]  # variant and seed
 
 
+def cell_name(cell: Cell) -> str:
+    """A variant and seed for people."""
+    variant, seed = cell
+    return f"{variant}, seed {seed}"
+
+
 @dataclass(frozen=True)
 class Training:
-    """Arguments of `train` and the run that it has, or will have."""
+    """Arguments of `train`, and the run directory that they have or will have."""
 
     arguments: dict[str, Any]
     path: Path
 
     @property
     def done(self) -> bool:
-        """Whether it is finished."""
+        """Whether the training is finished."""
         return (self.path / WEIGHTS).exists() and (self.path / RESULT).exists()
 
     @property
     def cpu_seconds(self) -> float:
-        """What training and scoring took so far; what was lost to interruptions is not in it."""
+        """Processor time of training and measuring so far, without what was lost to interruptions."""
         return float(sum(r.get("cpu_seconds", 0.0) for r in read_records(self.path / TIMINGS)))
 
 
 def trainings(study: Study, folder: Path) -> dict[Cell, Training]:
-    """By variant and seed; everything about them is checked but the data, which `require_data` reads."""
-    found = {}
+    """The trainings of a study; everything about them is checked except the data, which `prepare` reads.
+
+    Args:
+        study: The study.
+        folder: Where trainings are kept.
+
+    Returns:
+        The trainings by variant and seed.
+    """
+    cells = {}
     for variant in study.variants:
-        arguments = _arguments(variant, study.data)
+        shared = _arguments(variant, study.data)
         for seed in study.seeds:
-            asked = {**arguments, "seed": seed}
-            found[variant.name, seed] = Training(asked, folder / key_of(asked))
-    return found
+            arguments = {**shared, "seed": seed}
+            cells[variant.name, seed] = Training(arguments, folder / key_of(arguments))
+    return cells
 
 
 def key_of(arguments: Mapping[str, Any]) -> str:
-    """Equal for trainings whose results are equal: a digest of all that matters to them."""
+    """A digest of everything that matters to the result of a training: equal for equal trainings."""
     text = json.dumps({**arguments, "version": __version__}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:LETTERS]
+    return hashlib.sha256(text.encode()).hexdigest()[:KEY_LETTERS]
 
 
 def _arguments(variant: Variant, data: str) -> dict[str, Any]:
-    """Arguments of `train` with every default said: recipes in full, the sampler's settings, one thread."""
+    """Arguments of `train` with all defaults written out: the whole recipe, the settings of the sampler, one thread."""
     from ..datasets.augment import parse
     from ..training.recipe import recipe
 
-    said = variant.training
+    given = variant.training
     try:
-        space = stabilised(catalog.space(said["space"]), said.get("stabiliser", ""))
-        settled = recipe(
-            said.get("recipe") or {k: v for k, v in DEFAULT_RECIPE.items() if k not in ("title", "source")}
-        )
-        chosen = named_sampler(said["sampler"]) if "sampler" in said else settled.sampler
+        space = stabilised(catalog.space(given["space"]), given.get("stabiliser", ""))
+        plain_recipe = {k: v for k, v in DEFAULT_RECIPE.items() if k not in ("title", "source")}
+        settled = recipe(given.get("recipe") or plain_recipe)
+        chosen = named_sampler(given["sampler"]) if "sampler" in given else settled.sampler
         chosen = chosen or named_sampler(SAMPLERS[space.sharing])
         parse(settled.augment)
-        hardware = hardware_of(said.get("device", "auto"), said.get("precision", "no"), 1, 1)
+        hardware = hardware_of(given.get("device", "auto"), given.get("precision", "no"), 1, 1)
         for name in ("steps", "limit"):
-            if said.get(name, 1) < 1:
-                raise InputError(f"{name} must be at least 1, got {said[name]}")
+            if given.get(name, 1) < 1:
+                raise InputError(f"{name} must be at least 1, got {given[name]}")
     except InputError as error:
         raise InputError(f"variant {variant.name!r}: {error}") from None
     source = str(Path(data).resolve()) if Path(data).exists() else data
-    plain: dict[str, Any] = {k: v for k, v in said.items() if k in ("space", "stabiliser", "limit", "snapshots")}
+    plain: dict[str, Any] = {k: v for k, v in given.items() if k in ("space", "stabiliser", "limit", "snapshots")}
     written = {**settled.settings(), "title": "study", "source": "", "sampler": settings_of(chosen)}
-    if "steps" in said:
-        written["length"] = f"{said['steps']} steps"
+    if "steps" in given:
+        written["length"] = f"{given['steps']} steps"
     return {**plain, "data": source, "recipe": written, **hardware}
 
 
-def require_data(training: Training) -> Any:
-    """The training, prepared with its data, which finds what else could be wrong with it."""
+def prepare(training: Training) -> Any:
+    """Prepare a training with its data, which finds what else could be wrong with it."""
     from ..training.recipe import recipe
 
     a = training.arguments
@@ -117,78 +128,88 @@ def require_data(training: Training) -> Any:
     return prepare_training(a["space"], loading, hardware=hardware, recipe=recipe(a["recipe"]), stabiliser=stabiliser)
 
 
-def estimate(training: Training) -> float:
-    """Seconds that it would take, from its first steps, timed now."""
-    job = require_data(training)
+def estimate_seconds(training: Training) -> float:
+    """Seconds that a training would take, from its first steps, which are timed now."""
+    job = prepare(training)
     steps = job.steps(None)
     next(steps)
     began = perf_counter()
-    taken = sum(1 for _ in islice(steps, TRIED))
-    return (perf_counter() - began) / max(1, taken) * float(job.settings["steps"]) if taken else 0.0
+    timed_steps = sum(1 for _ in islice(steps, ESTIMATE_STEPS))
+    return (perf_counter() - began) / max(1, timed_steps) * float(job.settings["steps"]) if timed_steps else 0.0
 
 
-# --- the queue --------------------------------------------------------------------------------------------------------
+# --- in workers -------------------------------------------------------------------------------------------------------
 
 
-def measured(
-    items: Mapping[Cell, Training],
+def train_and_measure(
+    cells: Mapping[Cell, Training],
     spaces: Mapping[str, Space],
     measure: Measure,
     workers: int,
-    tell: Callable[[str], None],
+    on_event: OnEvent,
 ) -> dict[Cell, Measured | str]:
-    """What was measured for each variant and seed, or why it failed; trainings that are not finished are done first."""
-    seeds = list(dict.fromkeys(seed for _, seed in items))
-    cells = sorted(items, key=lambda c: (items[c].done, seeds.index(c[1])))  # all variants of a seed, then the next
-    jobs = [(items[c], measure, spaces[c[0]]) for c in cells]
+    """Train what is not trained yet, and measure everything.
+
+    Args:
+        cells: The trainings by variant and seed.
+        spaces: The spaces by variant.
+        measure: What to measure.
+        workers: Worker processes.
+        on_event: Receives the progress: the task is `train` for new trainings and `measure` for finished ones.
+
+    Returns:
+        By variant and seed, what was measured, or a text that says why the training failed.
+    """
+    seeds = list(dict.fromkeys(seed for _, seed in cells))
+    order = sorted(cells, key=lambda c: (cells[c].done, seeds.index(c[1])))  # all variants of a seed, then the next
     if not measure.trains:
-        return {c: measure(items[c].path, spaces[c[0]], lambda *_: None) for c in cells}
-    watch = Watch(cells, [items[c].done for c in cells], tell)
-    answers = map_in_workers(work, jobs, workers, watch)
-    return dict(zip(cells, answers, strict=True))
+        return {c: measure(cells[c].path, spaces[c[0]], lambda *_: None) for c in order}
+    items = [(cells[c], measure, spaces[c[0]]) for c in order]
+    answers = map_in_workers(train_and_measure_one, items, workers, _progress(order, cells, on_event))
+    return dict(zip(order, answers, strict=True))
 
 
-class Watch:
-    """Tells how far the queue is, and how long it may take still."""
+def _progress(order: Sequence[Cell], cells: Mapping[Cell, Training], on_event: OnEvent) -> Callable[..., None]:
+    """Turns the progress of workers into events: of each cell, in percent, and of how many cells are done."""
+    tasks = ["measure" if cells[c].done else "train" for c in order]
+    done_cells: Counter[str] = Counter()
 
-    def __init__(self, cells: Sequence[Cell], done: Sequence[bool], tell: Callable[[str], None]) -> None:
-        self.cells, self.tell = cells, tell
-        self.weights = [0.02 if d else 1.0 for d in done]  # finished trainings are only read
-        self.parts = [0.0] * len(cells)
-        self.began = self.last = monotonic()
+    def progress(number: int, done: int, total: int) -> None:
+        task = tasks[number]
+        on_event(Event(task, item=cell_name(order[number]), done=done, total=total))
+        if done == total:
+            done_cells[task] += 1
+            on_event(Event(task, done=done_cells[task], total=tasks.count(task)))
 
-    def __call__(self, item: int, done: int, total: int) -> None:
-        """An item has come so far."""
-        ended = done == total and self.parts[item] < 1
-        self.parts[item] = done / total
-        now = monotonic()
-        if ended or now - self.last >= EVERY:
-            self.last = now
-            share = sum(w * p for w, p in zip(self.weights, self.parts, strict=True)) / sum(self.weights)
-            left = f", {duration((now - self.began) / share * (1 - share))} left" if share >= EARLY else ""
-            finished = sum(p >= 1 for p in self.parts)
-            variant, seed = self.cells[item]
-            what = f"{variant}, seed {seed}: " + ("done" if ended else f"{100 * self.parts[item]:.0f} %")
-            self.tell(f"{finished} of {len(self.cells)} trainings, {100 * share:.0f} %{left} ({what})")
+    return progress
 
 
-def work(item: tuple[Training, Measure, Space], report: Report) -> Measured | str:
-    """Train if that is still to be done, then measure; what goes wrong with one training is no matter of the others."""
+def train_and_measure_one(item: tuple[Training, Measure, Space], report: Report) -> Measured | str:
+    """Train one supernet if that was not done yet, then measure it; runs in a worker.
+
+    Args:
+        item: The training, the measure, and the space of the variant.
+        report: Called with the progress in percent.
+
+    Returns:
+        What was measured, or a text that says why the training failed: the others go on.
+    """
     training, measure, space = item
-    found: Measured | str
+    answer: Measured | str
     try:
-        with held(training.path):
+        with locked(training.path):
             if not training.done:
-                with timed(training.path, "train"):
+                with recorded_time(training.path, "train"):
                     _train(training, report)
-            with timed(training.path, "measure"):
-                found = measure(
-                    training.path, space, lambda n, of: report(TRAINED + (999 - TRAINED) * n // max(1, of), 1000)
+            with recorded_time(training.path, "measure"):
+                rest = 99 - TRAINING_PERCENT
+                answer = measure(
+                    training.path, space, lambda n, of: report(TRAINING_PERCENT + rest * n // max(1, of), 100)
                 )
     except SupernetError as error:
-        found = str(error)
-    report(1000, 1000)
-    return found
+        answer = str(error)
+    report(100, 100)
+    return answer
 
 
 def _train(training: Training, report: Report) -> None:
@@ -196,23 +217,23 @@ def _train(training: Training, report: Report) -> None:
 
     def watch(event: Event) -> None:
         if event.total:
-            report(TRAINED * event.done // event.total, 1000)
+            report(TRAINING_PERCENT * event.done // event.total, 100)
 
     arguments = {**training.arguments, "recipe": recipe(training.arguments["recipe"])}
     train(**arguments, out=training.path, on_event=watch)
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Only one process at a time works on a training: another that needs it too waits, and then finds it done."""
+def locked(path: Path) -> Iterator[None]:
+    """Let only one process at a time work on a training; another one that needs it waits, and then finds it done."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_name(f".{path.name}.lock")):
         yield
 
 
 @contextmanager
-def timed(path: Path, task: str) -> Iterator[None]:
-    """Records the processor's seconds that something took, unless it was next to nothing."""
+def recorded_time(path: Path, task: str) -> Iterator[None]:
+    """Record the processor time of a task in the run, if it is a second or more."""
     began = process_time()
     yield
     seconds = process_time() - began

@@ -1,1 +1,1 @@
-"""Work in other processes here: independent pieces (`spread`), or several that train together (`together`)."""
+"""Work in other processes of this machine: independent items (`workers`), or ranks of one training (`ranks`)."""

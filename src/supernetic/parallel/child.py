@@ -1,4 +1,4 @@
-"""What runs in a worker process: receive work, then items; send messages and answers.
+"""The program of a worker process: it receives the work and then items, and sends messages and answers.
 
 Started as `python -m supernetic.parallel.child SOCKET` by `process.WorkerProcess`, and by nobody else: what comes
 through the socket is trusted, because the parent wrote it.
@@ -23,11 +23,15 @@ import cloudpickle
 from ..errors import SupernetError
 from .failure import Cause, Failure
 
-LOOK_EVERY_SECONDS = 0.2  # at whether the parent is still there
+PARENT_CHECK_INTERVAL_S = 0.2  # between two looks at whether the parent is still there
 
 
 def serve(connection: Connection) -> None:
-    """Do what is asked for until the parent closes the connection."""
+    """Work on items until the parent closes the connection.
+
+    Args:
+        connection: The first message is the work, a function; every further one is an item of it.
+    """
 
     def send(kind: str, content: Any) -> None:
         connection.send_bytes(cloudpickle.dumps((kind, content)))
@@ -40,7 +44,7 @@ def serve(connection: Connection) -> None:
             if work is None:
                 work = content
                 continue
-            answer = cloudpickle.dumps(("done", work(content, lambda *said: send("message", said))))
+            answer = cloudpickle.dumps(("done", work(content, lambda *message: send("message", message))))
         except BaseException as error:
             send("failed", failure_of(error))
         else:
@@ -48,7 +52,7 @@ def serve(connection: Connection) -> None:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """The error in a form that can be sent: our own kinds as they are, others with the line that raised them."""
+    """An error in a form that can be sent: our own as they are, others with the line that raised them."""
     if isinstance(error, SupernetError):
         return Failure(Cause.OURS, monotonic(), type(error), str(error))
     frames = traceback.extract_tb(error.__traceback__)
@@ -64,7 +68,7 @@ def end_with_parent() -> None:
 
     def watch() -> None:
         while os.getppid() == parent:
-            sleep(LOOK_EVERY_SECONDS)
+            sleep(PARENT_CHECK_INTERVAL_S)
         os._exit(1)
 
     Thread(target=watch, daemon=True).start()

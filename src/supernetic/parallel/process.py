@@ -20,7 +20,7 @@ import cloudpickle
 from ..errors import InputError
 from .failure import Failure, lost
 
-PATIENCE = 10.0  # seconds for a process to end after it has closed its connection
+END_TIMEOUT_S = 10.0  # for a process to end after it has closed its connection
 
 
 def can_start() -> bool:
@@ -29,9 +29,13 @@ def can_start() -> bool:
 
 
 class WorkerProcess:
-    """A process that does `work(item, send)` for one item after another.
+    """A process that calls `work(item, send)` for one item after another, and ends when its parent does.
 
-    What the work passes to `send` arrives as messages. The process ends when its parent does.
+    Args:
+        work: The function. What it passes to `send` arrives as messages.
+        name: The name of the process in error messages.
+        environment: Variables that it gets beside those of this process.
+        keep_open: File descriptors that it gets under the same numbers.
     """
 
     def __init__(
@@ -39,22 +43,22 @@ class WorkerProcess:
         work: Callable[..., Any],
         name: str,
         environment: Mapping[str, str],
-        keep_open: Sequence[int] = (),  # file descriptors that the process gets, under the same numbers
+        keep_open: Sequence[int] = (),
     ) -> None:
         if not can_start():
             raise InputError("several processes need Linux or macOS: use one worker and one process on Windows")
-        mine, theirs = socket.socketpair()
-        with mine, theirs:
-            command = [sys.executable, "-P", "-m", f"{__package__}.child", str(theirs.fileno())]
-            places = os.pathsep.join(place or os.getcwd() for place in sys.path)  # so that it finds the same modules
+        own_end, other_end = socket.socketpair()
+        with own_end, other_end:
+            command = [sys.executable, "-P", "-m", f"{__package__}.child", str(other_end.fileno())]
+            folders = os.pathsep.join(folder or os.getcwd() for folder in sys.path)  # so that it finds the same modules
             self.process = subprocess.Popen(
                 command,
-                pass_fds=[theirs.fileno(), *keep_open],
+                pass_fds=[other_end.fileno(), *keep_open],
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": places, **environment},
+                env={**os.environ, "PYTHONPATH": folders, **environment},
                 process_group=0,
             )
-            self.connection = Connection(mine.detach())
+            self.connection = Connection(own_end.detach())
         self.name = name
         self.send(work)
 
@@ -65,7 +69,11 @@ class WorkerProcess:
             self.connection.send_bytes(data)
 
     def receive(self) -> tuple[str, Any]:
-        """`message` and its content, `done` and the answer, or `failed` and why."""
+        """Wait for the process.
+
+        Returns:
+            `message` and its content, `done` and the answer, or `failed` and the `Failure`.
+        """
         try:
             kind, content = cloudpickle.loads(self.connection.recv_bytes())
         except (EOFError, OSError):
@@ -73,16 +81,16 @@ class WorkerProcess:
         return kind, content
 
     def _lost(self) -> Failure:
-        """Why nothing more will come."""
+        """Why the process has closed its connection."""
         try:
-            code = self.process.wait(PATIENCE)
+            code = self.process.wait(END_TIMEOUT_S)
         except subprocess.TimeoutExpired:  # it closed its connection, and hangs
             self.process.kill()
             code = self.process.wait()
         return lost(self.name, code)
 
     def end(self) -> None:
-        """End the process at once: what it has written is whole."""
+        """End the process at once; files are written atomically, so none is left half-written."""
         self.connection.close()
         self.process.kill()
         self.process.wait()

@@ -1,6 +1,6 @@
-"""Processes that train together: each has a rank, the first one is heard.
+"""Processes that train together: each has a rank, and the first one reports.
 
-If one fails, the others are ended and its error is raised where they were asked for.
+If one fails, the others are ended and its error is raised in the process that launched them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from .failure import Cause, Failure
 from .process import WorkerProcess
 
-PATIENCE = 10.0  # seconds for the others to end by themselves, once one has failed or the first is done
+END_TIMEOUT_S = 10.0  # for the others to end by themselves, once one has failed or the first is done
 
 T = TypeVar("T")
 
@@ -23,10 +23,18 @@ T = TypeVar("T")
 def launch_ranks(
     work: Callable[..., Iterator[T]], processes: int, *arguments: Any, keep_open: Sequence[int] = ()
 ) -> Iterator[T]:
-    """Run `work(*arguments)` in so many processes, and yield what the first of them yields.
+    """Run the same generator in several processes.
 
-    torch.distributed and accelerate find in the environment which process they are in. Locks on the files in
-    `keep_open` are held while any of the processes lives.
+    torch.distributed and accelerate find the rank of their process in its environment.
+
+    Args:
+        work: The generator function.
+        processes: How many processes run it.
+        *arguments: Its arguments.
+        keep_open: File descriptors that all processes get: locks on them are held while any of the processes lives.
+
+    Yields:
+        What the first process yields.
     """
     port, started = _free_port(), []
     try:
@@ -41,12 +49,12 @@ def launch_ranks(
 
 
 def _environment(rank: int, world: int, port: int) -> dict[str, str]:
-    here = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_PORT": port}
-    return {"MASTER_ADDR": "127.0.0.1"} | {name: str(value) for name, value in here.items()}
+    variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_PORT": port}
+    return {"MASTER_ADDR": "127.0.0.1"} | {name: str(value) for name, value in variables.items()}
 
 
 def _watched(started: list[WorkerProcess]) -> Iterator[Any]:
-    """What the first process sends, until all are done; the cause, if any has failed."""
+    """What the first process sends, until all are done; raises the cause if one has failed."""
     failures: list[Failure] = []
     living = {process.connection: process for process in started}
     deadline: float | None = None
@@ -62,7 +70,7 @@ def _watched(started: list[WorkerProcess]) -> Iterator[Any]:
                 failures.append(_named(content, process.name))
                 process.end()  # others may wait for it, and so notice that it is gone
         if deadline is None and (failures or started[0].connection not in living):
-            deadline = monotonic() + PATIENCE
+            deadline = monotonic() + END_TIMEOUT_S
     if failures:
         raise min(failures, key=lambda failure: (failure.cause, failure.at)).error()
 
@@ -80,7 +88,7 @@ def _free_port() -> int:
 
 
 def _follow(item: tuple[Callable[..., Iterator[Any]], tuple[Any, ...]], send: Callable[..., None]) -> None:
-    """What each process does."""
+    """The work of each process: the first one sends what its generator yields."""
     work, arguments = item
     for value in work(*arguments):
         if os.environ["RANK"] == "0":

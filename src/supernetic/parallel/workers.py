@@ -1,7 +1,7 @@
-"""Independent pieces of work, spread over worker processes.
+"""Independent items of work, spread over worker processes.
 
-This is the one way in which jobs run pieces elsewhere. Another engine needs `work`, the items and where to report
-progress, and gives answers in the order of the items.
+All jobs run work in other processes through `map_in_workers`. Another engine would need the same arguments, and would
+return the answers in the order of the items.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .process import WorkerProcess, can_start
 Report = Callable[[int, int], None]  # (steps done, steps in all)
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-REPORT_EVERY_SECONDS = 0.5
+REPORT_INTERVAL_S = 0.5
 
 
 def usual_workers() -> int:
-    """As many workers as there are processors; one, which is this process, where no others can be started."""
+    """The default number of workers: one per processor, or one (this process) where no other can be started."""
     return (os.cpu_count() or 1) if can_start() else 1
 
 
@@ -34,17 +34,26 @@ def map_in_workers(
     workers: int,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> list[Answer]:
-    """`work(item, report)` for each item; in this process if there is one worker.
+    """Call `work(item, report)` for each item, in worker processes, or in this process if there is one worker.
 
-    `work` calls `report` at every step. `progress` is called in this process, with the item's number, the steps done
-    and the steps in all, at a modest rate. A worker takes the next item when it is done with one, and computes with one
-    thread. An item that fails ends all others.
+    A worker takes the next item when it has finished one, and computes with one thread. If an item fails, all work ends
+    and its error is raised.
+
+    Args:
+        work: The function. It calls `report(steps done, steps in all)` at every step.
+        items: What it is called with.
+        workers: How many processes.
+        progress: Called in this process with an item's number, its steps done and its steps in all, at most every
+            half second per item, and at its end.
+
+    Returns:
+        The answers, in the order of the items.
     """
     if workers < 1:
-        raise InputError(f"there must be a worker, got {workers}")
+        raise InputError(f"workers must be at least 1, got {workers}")
     watch = progress or (lambda *_: None)
     if min(workers, len(items)) < 2:
-        return [work(item, _seldom(partial(watch, i))) for i, item in enumerate(items)]
+        return [work(item, _at_intervals(partial(watch, i))) for i, item in enumerate(items)]
     waiting = deque(enumerate(items))
     answers: dict[int, Answer] = {}
     processes: list[WorkerProcess] = []
@@ -58,7 +67,7 @@ def map_in_workers(
 
     try:
         for _ in range(min(workers, len(items))):
-            processes.append(WorkerProcess(partial(_piece, work), "a worker", {"OMP_NUM_THREADS": "1"}))
+            processes.append(WorkerProcess(partial(_work_on, work), "a worker", {"OMP_NUM_THREADS": "1"}))
             assign(processes[-1])
         while busy:
             for connection in wait(list(busy)):
@@ -78,19 +87,19 @@ def map_in_workers(
             process.end()
 
 
-def _piece(work: Callable[[Item, Report], Answer], item: Item, send: Report) -> Answer:
-    """One piece, in a worker."""
-    return work(item, _seldom(send))
+def _work_on(work: Callable[[Item, Report], Answer], item: Item, send: Report) -> Answer:
+    """One item, in a worker."""
+    return work(item, _at_intervals(send))
 
 
-def _seldom(report: Callable[..., None]) -> Report:
-    """A report that is passed on at a modest rate, and at the end."""
+def _at_intervals(report: Callable[..., None]) -> Report:
+    """A report that is passed on twice a second at most, and at the end."""
     last = 0.0
 
     def passed_on(done: int, steps: int) -> None:
         nonlocal last
         now = monotonic()
-        if done == steps or now - last >= REPORT_EVERY_SECONDS:
+        if done == steps or now - last >= REPORT_INTERVAL_S:
             last = now
             report(done, steps)
 

@@ -1,5 +1,6 @@
-"""Training-free voters: what a network says for itself before any training. More is better for every vote.
+"""Zero-cost proxies: scores of a network before any training. More is better for each of them.
 
+A proxy is a function `proxy(probe) -> float`; the `Probe` holds the untrained network and one mini-batch of images.
 Names are resolved on use, so that listing them imports nothing heavy.
 """
 
@@ -14,9 +15,9 @@ from ..errors import UnknownNameError
 if TYPE_CHECKING:
     from .probe import Probe
 
-Voter = Callable[["Probe"], float]
+Proxy = Callable[["Probe"], float]
 
-COSTLESS = ("live_macs", "live_params", "layers")  # read the blueprint alone
+BLUEPRINT_PROXIES = ("live_macs", "live_params", "layers")  # they read the blueprint only, and run no network
 PROXIES = {
     "jacov": "jacov",
     "naswot": "naswot",
@@ -24,22 +25,28 @@ PROXIES = {
     "snip": "snip",
     "grad_norm": "grad_norm",
     "zen": "zen",
-    **dict.fromkeys(COSTLESS, "size"),
-}  # by name: the file
-
+    **dict.fromkeys(BLUEPRINT_PROXIES, "size"),
+}  # by name: the module that holds it
 
 PREFIX = "proxy/"
 
 
 def full_name(name: str) -> str:
-    """A vote's name as a metric."""
+    """The name of a proxy as a metric, from its short or its full name."""
     return PREFIX + name.removeprefix(PREFIX)
 
 
-def voter(name: str) -> Voter:
-    """The voter of that name, full or short."""
+def find_proxy(name: str) -> Proxy:
+    """Look a proxy up.
+
+    Args:
+        name: Its short name, such as `jacov`, or its full name as a metric.
+
+    Returns:
+        The function that scores a probe.
+    """
     short = name.removeprefix(PREFIX)
     if short not in PROXIES:
-        raise UnknownNameError("vote", short, PROXIES)
-    found: Voter = getattr(import_module(f".{PROXIES[short]}", __name__), short)
-    return found
+        raise UnknownNameError("proxy", short, PROXIES)
+    proxy: Proxy = getattr(import_module(f".{PROXIES[short]}", __name__), short)
+    return proxy

@@ -1,4 +1,4 @@
-"""grad_norm: how large the first gradients are.
+"""grad_norm: how large the gradients of an untrained network are.
 
 Paper: Abdelfattah et al., "Zero-Cost Proxies for Lightweight NAS", arXiv 2101.08134.
 """
@@ -9,5 +9,5 @@ from .probe import Probe
 
 
 def grad_norm(probe: Probe) -> float:
-    """The Euclidean norms of the weights' gradients, added up over the layers."""
+    """The sum over all layers of the Euclidean norm of the gradients of their weights."""
     return sum(float(g.norm()) for g in probe.gradients)

@@ -11,13 +11,13 @@ import torch
 
 from .probe import Probe
 
-K = 1e-5  # keeps logarithm and quotient finite
+EIGENVALUE_OFFSET = 1e-5  # keeps logarithm and quotient finite
 
 
 def jacov(probe: Probe) -> float:
-    """Highest (one below zero per image) where gradients of no two images are correlated."""
+    """How little the input gradients of different images are correlated; at most -1 per image."""
     correlation = torch.corrcoef(probe.jacobian.double())
     if not correlation.isfinite().all():
         return nan
-    values = torch.linalg.eigvalsh(correlation).clamp(min=0) + K
+    values = torch.linalg.eigvalsh(correlation).clamp(min=0) + EIGENVALUE_OFFSET
     return float(-(values.log() + 1 / values).sum())

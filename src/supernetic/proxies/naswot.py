@@ -1,7 +1,7 @@
-"""NASWOT: how many images a network tells apart by which of its rectifiers they switch on.
+"""NASWOT: how well a network tells images apart by which of its rectifiers they switch on.
 
 Paper: Mellor et al., "Neural Architecture Search without Training", arXiv 2006.04647v3, section 3.
-Differences: dead layers have no say. Any activation that is about zero for negative inputs counts as a rectifier.
+Differences: dead layers do not count. Any activation that is about zero for negative inputs counts as a rectifier.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A fresh network under one mini-batch, as voters look at it: passes are made when first asked for, and shared.
+"""What proxies see: an untrained network and one mini-batch. Passes run when first needed, and all proxies share them.
 
 Paper: Abdelfattah et al., "Zero-Cost Proxies for Lightweight NAS", arXiv 2101.08134: one mini-batch, fresh weights, BN
 with the batch's own statistics.
@@ -27,16 +27,23 @@ RECTIFIERS = {torch.relu_, F.relu, Tensor.clamp_, F.hardswish, F.silu}  # as `nn
 
 @dataclass(eq=False)
 class Probe:
-    """What voters may ask about a network. Neither its weights nor its BN statistics change."""
+    """An untrained network with one mini-batch. Neither its weights nor its BN statistics change.
+
+    Args:
+        blueprint: The network.
+        images: One mini-batch, prepared as for training.
+        labels: Its labels.
+        seed: Seed of the weights, and of whatever a proxy draws itself.
+    """
 
     blueprint: Blueprint
-    images: Tensor  # one mini-batch, as for training
+    images: Tensor
     labels: Tensor
-    seed: int = 0  # of the weights, and of what a voter draws itself
+    seed: int = 0
 
     @cached_property
     def live(self) -> tuple[Layer, ...]:
-        """The layers between image and logits."""
+        """The layers on a path from the image to the logits."""
         return live(self.blueprint)
 
     @cached_property
@@ -46,24 +53,24 @@ class Probe:
 
     @cached_property
     def weights(self) -> list[Tensor]:
-        """Of all convolutions and linear maps, without biases and BN."""
+        """The weights of all convolutions and linear maps, without biases and BN."""
         units = [m for m in self.network.modules() if isinstance(m, Unit)]
         return [u.op.weight for u in units if u.op is not None]
 
     @property
     def signs(self) -> list[Tensor]:
-        """For each rectifier in a live layer: which of its inputs are positive, images x inputs."""
+        """For each rectifier in a live layer, which of its inputs are positive: images x inputs."""
         return self._forward[2]
 
     @cached_property
     def jacobian(self) -> Tensor:
-        """The gradient of the sum of all logits by the images, images x pixels."""
+        """The gradient of the sum of all logits with respect to the images: images x pixels."""
         images, logits, _ = self._forward
         return torch.autograd.grad(logits.sum(), images, retain_graph=True, materialize_grads=True)[0].flatten(1)
 
     @cached_property
     def gradients(self) -> list[Tensor]:
-        """The gradients of the mean cross-entropy by the weights; zero where the loss does not depend on them."""
+        """The gradients of the mean cross-entropy for `weights`; zero where the loss does not depend on them."""
         loss = F.cross_entropy(self._forward[1], self.labels)
         return list(torch.autograd.grad(loss, self.weights, retain_graph=True, materialize_grads=True))
 
@@ -82,7 +89,7 @@ class Probe:
 
 
 class _Rectifiers(TorchFunctionMode):
-    """Within, keeps the signs of whatever is rectified."""
+    """A context that records the signs of everything that is rectified in it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,8 +107,17 @@ class _Rectifiers(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def bare(op: nn.Module, x: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """A convolution or linear map with changed weights."""
+def apply_changed(op: nn.Module, x: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """Apply a convolution or linear map with changed weights.
+
+    Args:
+        op: The module, which stays as it is.
+        x: Its input.
+        change: Gives the weights to use in place of its own.
+
+    Returns:
+        The output.
+    """
     changed = {name: change(value) for name, value in op.named_parameters()}
-    found: Tensor = torch.func.functional_call(op, changed, (x,))
-    return found
+    output: Tensor = torch.func.functional_call(op, changed, (x,))
+    return output

@@ -1,4 +1,4 @@
-"""SNIP: how much the loss would change if weights were taken away, added up over all of them.
+"""SNIP: how much the loss would change if a weight were removed, summed over all weights.
 
 Paper: Lee et al., "SNIP: Single-shot Network Pruning based on Connection Sensitivity", arXiv 1810.02340; as a score of
 whole networks: Abdelfattah et al., arXiv 2101.08134.
@@ -10,5 +10,5 @@ from .probe import Probe
 
 
 def snip(probe: Probe) -> float:
-    """The sum of |weight x gradient|."""
+    """The sum of |weight x gradient| over all weights."""
     return sum(float((w.detach() * g).abs().sum()) for w, g in zip(probe.weights, probe.gradients, strict=True))

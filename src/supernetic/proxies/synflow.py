@@ -1,4 +1,4 @@
-"""synflow: how much can flow from image to logits through all paths of a network, whatever the data.
+"""synflow: how much can flow from image to logits along all paths of a network, whatever the data.
 
 Paper: Tanaka et al., "Pruning neural networks without any data by iteratively conserving synaptic flow", arXiv
 2006.05467; as a score of whole networks, without BN: Abdelfattah et al., arXiv 2101.08134.
@@ -16,11 +16,11 @@ from torch import Tensor
 from ..blueprint import Blueprint, Layer
 from ..nn.run import Parts, Program
 from ..nn.unit import Unit
-from .probe import Probe, bare
+from .probe import Probe, apply_changed
 
 
 def synflow(probe: Probe) -> float:
-    """The log of the sum of |weight x gradient| of the logits' sum, for an image of ones and absolute weights."""
+    """The log of the sum of |weight x gradient| for the sum of all logits, with an image of ones and |weights|."""
     blueprint, weights = probe.blueprint, []
 
     def absolute(value: Tensor) -> Tensor:
@@ -28,7 +28,7 @@ def synflow(probe: Probe) -> float:
         return weights[-1]
 
     def without_norm(unit: Unit) -> Callable[[Tensor], Tensor]:
-        return lambda x: x if unit.op is None else bare(unit.op, x, absolute)
+        return lambda x: x if unit.op is None else apply_changed(unit.op, x, absolute)
 
     def parts(layer: Layer) -> Parts:
         return {role: without_norm(unit) for role, unit in probe.network.units(layer).items()}

@@ -1,7 +1,7 @@
-"""Zen-score: how much a small change of the image changes the features, with the scales that BN takes away put back.
+"""Zen-score: how much a small change of the image changes the features, with the scales that BN removes put back.
 
 Paper: Lin et al., "Zen-NAS: A Zero-Shot NAS for High-Performance Image Recognition", arXiv 2102.01063, algorithm 1.
-Differences: none for chains of blocks; of cells only the shortcuts inside reductions are removed, skips are operations.
+Differences: none for chains of blocks. In cells only the shortcuts inside reductions are removed: skips are operations.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from torch import Tensor
 from ..blueprint import Blueprint, Layer
 from ..nn.run import Parts, Program
 from ..nn.unit import Unit
-from .probe import Probe, bare
+from .probe import Probe, apply_changed
 
-ALPHA = 0.01  # size of the change
+PERTURBATION_SCALE = 0.01  # of the change of the image
 
 
 @torch.no_grad()
 def zen(probe: Probe) -> float:
     """The log of the mean change of the features before pooling, plus those of the standard deviations before each BN.
 
-    Weights, images and changes are all drawn anew from a standard normal distribution.
+    Weights, images and changes are all drawn from a standard normal distribution.
     """
     x, change = (torch.randn(probe.images.shape, generator=_seeded(probe.seed + 1 + i)) for i in range(2))
     before, scales = _features(probe, x)
-    after, _ = _features(probe, x + ALPHA * change)
+    after, _ = _features(probe, x + PERTURBATION_SCALE * change)
     return float((after - before).flatten(1).norm(dim=1).mean().log() + scales)
 
 
 def _features(probe: Probe, x: Tensor) -> tuple[Tensor, float]:
-    """The last map before global pooling, and the sum of the logs of the scales that BN took away."""
+    """The last map before global pooling, and the sum of the logs of the scales that BN removed."""
     generator, scales = _seeded(probe.seed), []
 
     def drawn(weight: Tensor) -> Tensor:
@@ -42,7 +42,7 @@ def _features(probe: Probe, x: Tensor) -> tuple[Tensor, float]:
 
     def normal(unit: Unit, counts: bool) -> Callable[[Tensor], Tensor]:
         def run(x: Tensor) -> Tensor:
-            x = x if unit.op is None else bare(unit.op, x, drawn)
+            x = x if unit.op is None else apply_changed(unit.op, x, drawn)
             if unit.norm is None:
                 return x
             if counts:

@@ -1,10 +1,10 @@
 """Rank correlations of a score with the truth, each as its paper counts pairs.
 
-Paper: "Single-path ranking correlations" (002), section 3.1; ScaleNet supplement (003), eqs. 4-6; weighted tau: Vigna,
-"A Weighted Correlation Index for Rankings with Ties", arXiv 1404.3325.
+Paper: "Single-path ranking correlations", section 3.1; ScaleNet, supplement, eqs. 4-6; weighted tau: Vigna, "A Weighted
+Correlation Index for Rankings with Ties", arXiv 1404.3325.
 
-All taus follow from how many pairs of items are ordered alike (concordant), oppositely (discordant), or tied in either
-list; these are counted for every item in O(n log n), which also gives the exact jackknife.
+All taus follow from how many pairs of items are ordered the same way (concordant), oppositely (discordant), or tied in
+either list. These are counted for every item in O(n log n), which also gives the exact jackknife.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from math import nan, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Ints
 from ..errors import InputError
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Interval = tuple[float, float]
 
-UNKNOWN: Interval = (nan, nan)
-Z95 = 1.959963984540054
+NO_INTERVAL: Interval = (nan, nan)
+Z95 = 1.959963984540054  # half-width of the normal distribution's central 95 %, in standard deviations
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +51,11 @@ class Pairs:
     # --- the taus, NaN where undefined --------------------------------------------------------------------------------
 
     def tau(self) -> float:
-        """Paper 002's: tied pairs count for neither side (also called tau-a)."""
+        """Kendall's tau-a, as in "Single-path ranking correlations": tied pairs count for neither side."""
         return self.surplus / self.total if self.n > 1 else nan
 
     def tau_scalenet(self) -> float:
-        """ScaleNet's: tied pairs count as discordant, and the sign is dropped."""
+        """ScaleNet's tau: tied pairs count as discordant, and the sign is dropped."""
         if self.n < 2:
             return nan
         concordant = int(self.concordant.sum()) // 2
@@ -69,19 +68,27 @@ class Pairs:
         return self.surplus / (sqrt(untied_x) * sqrt(untied_y)) if untied_x and untied_y else nan
 
     def interval(self) -> Interval:
-        """95 % interval of paper 002's tau by the jackknife.
+        """The 95 % interval of tau-a by the jackknife.
 
         Each item in turn is left out with all its pairs (exactly, from the counts per item). No item ever meets
         itself, as duplicates of a bootstrap would: those tie and pull tau towards 0.
         """
         if self.n < 3:
-            return UNKNOWN
+            return NO_INTERVAL
         reach = _jackknife(self.concordant - self.discordant)
         return max(-1.0, self.tau() - reach), min(1.0, self.tau() + reach)
 
 
 def count_pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> Pairs:
-    """Count the pairs of items that two lists of numbers order alike, oppositely, or not at all."""
+    """Count the pairs of items that two lists of numbers order the same way, oppositely, or not at all.
+
+    Args:
+        x: One number per item, such as a score.
+        y: Another number per item, such as the truth.
+
+    Returns:
+        The counts at each item, from which all taus follow.
+    """
     x, y = _checked(x, y)
     n = len(x)
     rank_x, same_x = _dense(x)
@@ -96,12 +103,20 @@ def count_pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> Pairs:
 
 
 def tau_difference(a: Pairs, b: Pairs) -> tuple[float, Interval]:
-    """How much larger the first tau is, of two scores of the same items; and its 95 % interval by the jackknife."""
+    """Compare the tau-a of two scores of the same items.
+
+    Args:
+        a: Pairs of the first score and the truth.
+        b: Pairs of the second score and the truth.
+
+    Returns:
+        The first tau minus the second, and the 95 % interval of that difference by the jackknife.
+    """
     if a.n != b.n:
-        raise InputError(f"taus differ over the same items, got {a.n} and {b.n}")
+        raise InputError(f"two taus can be compared over the same items only, got {a.n} and {b.n} items")
     value = a.tau() - b.tau()
     if a.n < 3:
-        return value, UNKNOWN
+        return value, NO_INTERVAL
     reach = _jackknife(a.concordant - a.discordant - b.concordant + b.discordant)
     return value, (value - reach, value + reach)
 
@@ -148,14 +163,14 @@ def _dense(values: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
 def _checked(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
-        raise InputError(f"a correlation needs two lists of one length, got shapes {x.shape} and {y.shape}")
+        raise InputError(f"a correlation needs two lists of the same length, got shapes {x.shape} and {y.shape}")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise InputError("a correlation needs finite numbers, got NaN or infinity")
     return x, y
 
 
 def tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Paper 002's tau of two lists."""
+    """Kendall's tau-a of two lists: tied pairs count for neither side."""
     return count_pairs(x, y).tau()
 
 
@@ -189,6 +204,14 @@ def weighted_tau(x: npt.ArrayLike, y: npt.ArrayLike, pairs: Pairs | None = None)
 
     Ranks are taken by x (ties by y) and by y (ties by x), and the two results averaged, as `scipy.stats.weightedtau`
     does. The weights of a pair add up, so sums over pairs are sums over the items' counts.
+
+    Args:
+        x: One number per item, such as a score.
+        y: Another number per item, such as the truth.
+        pairs: The result of `count_pairs(x, y)`, if it was computed before.
+
+    Returns:
+        The weighted tau; NaN if a list is constant.
     """
     x, y = _checked(x, y)
     pairs = pairs or count_pairs(x, y)
@@ -205,7 +228,10 @@ def weighted_tau(x: npt.ArrayLike, y: npt.ArrayLike, pairs: Pairs | None = None)
 
 
 def t95(freedom: int) -> float:
-    """Half-width of Student's central 95 % (Cornish-Fisher expansion; within 0.02 % from 8 degrees of freedom on)."""
+    """Half-width of the central 95 % of Student's t distribution.
+
+    It is a Cornish-Fisher expansion, whose error is below 0.02 % from 8 degrees of freedom on.
+    """
     z, v = Z95, freedom
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .correlation import UNKNOWN, Z95, Interval, t95
+from .correlation import NO_INTERVAL, Z95, Interval, t95
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -63,7 +63,7 @@ def regret(score: Floats, truth: Floats, rng: np.random.Generator, k: int = 1, p
     whole = _regret(score, truth, rng.permutation(len(truth)), k)
     pools = _pools(len(truth), pool, rng)
     if not pools:
-        return Outcome(whole, nan, UNKNOWN, 0, 0)
+        return Outcome(whole, nan, NO_INTERVAL, 0, 0)
     losses = np.array([[_regret(score, truth, rows, k) for rows in deal] for deal in pools])
     n = losses.shape[1]
     mean, spread = float(losses.mean()), float(losses.std(ddof=1))
@@ -92,7 +92,7 @@ def top_pick(
     whole = _hit(score, truth, rng.permutation(len(truth)), percent)
     pools = _pools(len(truth), pool, rng)
     if not pools:
-        return Outcome(whole, nan, UNKNOWN, 0, 0)
+        return Outcome(whole, nan, NO_INTERVAL, 0, 0)
     mean = float(np.mean([[_hit(score, truth, rows, percent) for rows in deal] for deal in pools]))
     n = len(pools[0])
     return Outcome(whole, mean, wilson(mean, n), len(pools[0][0]), n)

@@ -1,4 +1,4 @@
-"""Which model suits some data, from small subsets of it: ladders, profiles, description lengths, curves, decisions.
+"""Which model suits some data, judged on small subsets of it: schedules, profiles, description lengths, curves.
 
-Paper: Bornschein, Visin and Osindero, "Small Data, Big Decisions", arXiv 2009.12583 (paper 000). Nothing here trains.
+Paper: Bornschein, Visin and Osindero, "Small Data, Big Decisions", arXiv 2009.12583. Nothing here trains.
 """

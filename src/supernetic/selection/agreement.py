@@ -1,7 +1,7 @@
-"""How early the ranking of models is what it will be: at each rung, against the largest one.
+"""How early does the ranking of models settle? The ranking on each subset is compared with that on the largest one.
 
-Paper: "Small Data, Big Decisions" (000), section 2, which compares rankings by cross-entropy and by error rate;
-Kendall's tau as in paper 002. Intervals are over draws of seeds and images, for the models at hand.
+Paper: "Small Data, Big Decisions", section 2, which compares rankings by cross-entropy and by error rate; Kendall's tau
+as in "Single-path ranking correlations". Intervals are over draws of seeds and images, for the given models.
 """
 
 from __future__ import annotations
@@ -11,86 +11,101 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .profiles import Floats, Profiles, interval
+from ..arrays import Floats
+from .profiles import Profiles, interval
 from .scores import METRICS
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The ranking by a metric at a size, against the one by `target` at the largest size."""
+    """The ranking by a metric at a subset size, compared with the ranking by `target` at the largest size."""
 
     metric: str
     target: str
     size: int
     tau: float
-    low: float
+    low: float  # of the 95 % interval
     high: float
-    top: bool  # whether both have the same best model
-    sure: float  # in which share of draws they have
+    top: bool  # whether both rankings have the same best model
+    sure: float  # the share of draws in which they have
 
 
 @dataclass(frozen=True)
 class Contest:
-    """By how much tau of calibrated cross-entropy exceeds that of the error rate, on average over the smaller rungs."""
+    """Calibrated cross-entropy against error rate: the difference of their taus, averaged over the smaller subsets."""
 
-    target: str  # "own": each against its own last ranking; else the metric whose last ranking both are held against
+    target: str  # "own": each is compared with its own final ranking; else both with the final ranking by this metric
     value: float
-    low: float
+    low: float  # of the 95 % interval
     high: float
 
     @property
     def verdict(self) -> str:
-        """Whether calibrated cross-entropy is shown to be closer."""
+        """`closer` or `farther` if calibrated cross-entropy differs significantly, else `not shown`."""
         return "closer" if self.low > 0 else "farther" if self.high < 0 else "not shown"
 
 
 def agreements(profiles: Profiles) -> list[Agreement]:
-    """For every metric and rung below the largest: against its own last ranking, and against that by error rate."""
-    found = []
+    """Compare the ranking at every smaller size with the final rankings by the same metric and by error rate.
+
+    Args:
+        profiles: Scores of all models at all sizes.
+
+    Returns:
+        One record per metric, target and size below the largest.
+    """
+    records = []
     for metric in METRICS:
         for target in dict.fromkeys((metric, "error")):
-            taus, drawn = _taus(profiles, metric, target)
+            taus_of_means, taus_of_draws = _taus(profiles, metric, target)
             i, j = METRICS.index(metric), METRICS.index(target)
             for k, size in enumerate(profiles.sizes[:-1]):
-                low, high = interval(drawn[:, k])
+                low, high = interval(taus_of_draws[:, k])
                 top = profiles.means[i, :, k].argmin() == profiles.means[j, :, -1].argmin()
                 same = profiles.draws[:, i, :, k].argmin(axis=1) == profiles.draws[:, j, :, -1].argmin(axis=1)
-                tau = float(taus[k])
-                found.append(
+                tau = float(taus_of_means[k])
+                records.append(
                     Agreement(metric, target, size, tau, min(low, tau), max(high, tau), bool(top), float(same.mean()))
                 )
-    return found
+    return records
 
 
 def contests(profiles: Profiles) -> list[Contest]:
-    """Calibrated cross-entropy against error rate; nothing is said of one rung."""
+    """Compare calibrated cross-entropy with error rate, for each final ranking that both may be compared with.
+
+    Args:
+        profiles: Scores of all models at all sizes.
+
+    Returns:
+        One record per target; none if there is only one size.
+    """
     if len(profiles.sizes) < 2:
         return []
-    found = []
+    records = []
     for target in ("own", "error", "calibrated_cross_entropy"):
-        ours, drawn = _taus(profiles, METRICS[0], METRICS[0] if target == "own" else target)
-        theirs, other = _taus(profiles, "error", "error" if target == "own" else target)
-        low, high = interval((drawn - other).mean(axis=1))
-        found.append(Contest(target, float((ours - theirs).mean()), low, high))
-    return found
+        ours, our_draws = _taus(profiles, METRICS[0], METRICS[0] if target == "own" else target)
+        theirs, their_draws = _taus(profiles, "error", "error" if target == "own" else target)
+        low, high = interval((our_draws - their_draws).mean(axis=1))
+        records.append(Contest(target, float((ours - theirs).mean()), low, high))
+    return records
 
 
 def _taus(profiles: Profiles, metric: str, target: str) -> tuple[Floats, Floats]:
-    """Tau at each rung below the largest, of the means and of the draws."""
+    """Tau at each size below the largest, of the means and of the draws."""
     i, j = METRICS.index(metric), METRICS.index(target)
-    known = taus(profiles.means[i, :, :-1].T, profiles.means[j, :, -1])
-    drawn = np.moveaxis(profiles.draws[:, i, :, :-1], 1, 2)
-    return known, taus(drawn, profiles.draws[:, j, None, :, -1])
+    of_means = taus(profiles.means[i, :, :-1].T, profiles.means[j, :, -1])
+    draws = np.moveaxis(profiles.draws[:, i, :, :-1], 1, 2)
+    return of_means, taus(draws, profiles.draws[:, j, None, :, -1])
 
 
 def taus(a: Floats, b: Floats) -> Floats:
-    """Kendall's tau (tied pairs count for neither side) along the last axis."""
+    """Kendall's tau along the last axis; tied pairs count for neither side."""
     i, j = np.triu_indices(a.shape[-1], 1)
-    found: Floats = (np.sign(a[..., i] - a[..., j]) * np.sign(b[..., i] - b[..., j])).mean(axis=-1)
-    return found
+    tau: Floats = (np.sign(a[..., i] - a[..., j]) * np.sign(b[..., i] - b[..., j])).mean(axis=-1)
+    return tau
 
 
 def stable_from(best: npt.NDArray[np.generic]) -> int:
-    """The first place from which on all are equal to the last one."""
+    """The first index after which all values equal the last one."""
     differs = np.flatnonzero(best != best[-1])
     return int(differs[-1]) + 1 if len(differs) else 0

@@ -12,10 +12,11 @@ from math import log
 
 import numpy as np
 
+from ..arrays import Floats
 from .agreement import stable_from
-from .curve import FEWEST, Curve, fit_curve
+from .curve import MIN_CURVE_SIZES, Curve, fit_curve
 from .mdl import description_length
-from .profiles import Floats, Profiles, interval
+from .profiles import Profiles, interval
 from .scores import METRICS
 
 DATA_FACTORS = (2, 4)  # times the data, for which curves are extrapolated
@@ -148,7 +149,7 @@ def _lengths(profiles: Profiles) -> tuple[Length, ...]:
 def _curves(profiles: Profiles) -> tuple[tuple[Worth, ...], tuple[Check, ...]]:
     """Of all models; nothing where the sizes are too few for a curve."""
     means, draws, sizes = profiles.means[0], profiles.draws[:, 0], profiles.sizes
-    if len(sizes) < FEWEST:
+    if len(sizes) < MIN_CURVE_SIZES:
         return (), ()
     point, drawn = curves(sizes, means, draws)
     now = point(sizes[-1]), drawn(sizes[-1])
@@ -166,7 +167,7 @@ def _curves(profiles: Profiles) -> tuple[tuple[Worth, ...], tuple[Check, ...]]:
                 )
             )  # fmt: skip
     checks = []
-    if len(sizes) > FEWEST:
+    if len(sizes) > MIN_CURVE_SIZES:
         point, drawn = curves(sizes[:-1], means[:, :-1], draws[..., :-1])
         value, values = point(sizes[-1]), drawn(sizes[-1])
         for m, name in enumerate(profiles.models):

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..calibration import COLDEST, HOTTEST, Labels, Logits, safe_temperature
 
-Floats = npt.NDArray[np.float64]
 METRICS = ("calibrated_cross_entropy", "cross_entropy", "error")  # nats, nats, %; less is better for all
 
 

@@ -1,1 +1,1 @@
-"""How long networks take on this machine: measured whole, or added up from a table of measured layers."""
+"""Latency on this machine: networks are timed whole, or their layers are looked up in a table of measured ones."""

@@ -1,9 +1,9 @@
 """A network as an ONNX graph, written straight from its blueprint.
 
-What is exported goes through torch's exporter, which takes seconds per network; hundreds of layers are timed, so the
-graphs for that are written here, in milliseconds and without torch. onnxruntime turns both into the same operations,
-except for `zero` layers (NAS-Bench-201), around which a few more are left here. Weights may be given; random ones take
-as long.
+Exported models go through torch's exporter, which takes seconds per network. Timing needs the graphs of hundreds of
+layers, so they are written here, in milliseconds and without torch. onnxruntime turns both into the same operations,
+except for `zero` layers (NAS-Bench-201), where this graph keeps a few more. Weights may be given; random ones take
+equally long.
 """
 
 from __future__ import annotations
@@ -19,66 +19,73 @@ from ..blueprint import Blueprint, Layer, Part, parts
 Array = npt.NDArray[Any]
 Weights = Mapping[str, Array]  # by the names of a network's state: `stage1.0.expand.op.weight`
 
-INPUT, OUTPUT = "images", "logits"
-OPSET = 20
-STRIDED = ("conv", "conv1", "depthwise")  # the roles that carry the layer's stride
+INPUT_NAME, OUTPUT_NAME = "images", "logits"
+OPSET_VERSION = 20
+STRIDED_ROLES = ("conv", "conv1", "depthwise")  # the roles that carry the layer's stride
 
 
 def graph(blueprint: Blueprint, weights: Weights | None = None) -> bytes:
-    """The network's ONNX file, for batches of any size.
+    """Write a network as an ONNX file.
 
-    Values of layer i are called `i/...`, and onnxruntime keeps that: its profile says which layer took how long.
+    Values of layer i are called `i/...`, and onnxruntime keeps these names: its profile says which layer took how long.
+
+    Args:
+        blueprint: The network.
+        weights: Its weights by name; missing ones are random.
+
+    Returns:
+        The bytes of the file, for batches of any size.
     """
     from onnx import TensorProto, helper
 
     writer = _Writer(weights)
-    values = {-1: INPUT}
+    values = {-1: INPUT_NAME}
     for i, (layer, sources) in enumerate(zip(blueprint, blueprint.wiring(), strict=True)):
-        writer.place = str(i)
+        writer.prefix = str(i)
         widths = [blueprint.in_channels if s < 0 else blueprint.layers[s].c_out for s in sources]
         values[i] = _layer(writer, layer, [values[s] for s in sources], widths)
-    writer.nodes.append(helper.make_node("Identity", [values[len(blueprint) - 1]], [OUTPUT]))
+    writer.nodes.append(helper.make_node("Identity", [values[len(blueprint) - 1]], [OUTPUT_NAME]))
     resolution = blueprint.resolution
     ends = [
         helper.make_tensor_value_info(
-            INPUT, TensorProto.FLOAT, ["batch", blueprint.in_channels, resolution, resolution]
+            INPUT_NAME, TensorProto.FLOAT, ["batch", blueprint.in_channels, resolution, resolution]
         ),
-        helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, None),
+        helper.make_tensor_value_info(OUTPUT_NAME, TensorProto.FLOAT, None),
     ]
-    made = helper.make_graph(writer.nodes, "network", ends[:1], ends[1:], writer.constants)
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    network = helper.make_graph(writer.nodes, "network", ends[:1], ends[1:], writer.constants)
+    model = helper.make_model(network, opset_imports=[helper.make_opsetid("", OPSET_VERSION)], ir_version=10)
     data: bytes = model.SerializeToString()
     return data
 
 
 class _Writer:
-    """Nodes and constants so far; `place` begins the names of new values."""
+    """Collects nodes and constants; the names of new values begin with `prefix`."""
 
     def __init__(self, weights: Weights | None) -> None:
         self.weights = weights
         self.rng = np.random.default_rng(0)
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
-        self.place = ""
+        self.prefix = ""
 
     def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """A node; its output has its name."""
+        """Add a node; its output has its name."""
         from onnx import helper
 
-        name = f"{self.place}/{op}_{len(self.nodes)}"
+        name = f"{self.prefix}/{op}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
         return name
 
     def constant(self, value: Array) -> str:
-        """A value that is known in advance."""
+        """Add a constant."""
         from onnx import numpy_helper
 
-        name = f"{self.place}/c{len(self.constants)}"
+        name = f"{self.prefix}/c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(value, name))
         return name
 
     def weight(self, name: str, shape: tuple[int, ...], fill: float | None = None) -> str:
-        """A given weight, or random ones of about unit gain, or all of them `fill`."""
+        """Add a weight: the given one, else all `fill`, else random values of about unit gain."""
         if self.weights is not None and name in self.weights:
             value = np.asarray(self.weights[name])
         elif fill is not None:
@@ -88,12 +95,12 @@ class _Writer:
         return self.constant(value)
 
     def integers(self, *values: int) -> str:
-        """A constant of whole numbers."""
+        """Add a constant of whole numbers."""
         return self.constant(np.array(values, np.int64))
 
 
 def _layer(w: _Writer, layer: Layer, xs: Sequence[str], widths: Sequence[int]) -> str:
-    """What `nn.run` says that a layer computes, in ONNX's operations."""
+    """The computation of a layer, as in `nn.run`, in operations of ONNX."""
     x = xs[0]
     units = {p.role: p for p in parts(layer)}
     match layer.kind:
@@ -133,7 +140,7 @@ def _layer(w: _Writer, layer: Layer, xs: Sequence[str], widths: Sequence[int]) -
 
 
 def _unit(w: _Writer, layer: Layer, part: Part, x: str) -> str:
-    """A convolution or linear map, and the BN behind it."""
+    """A convolution or linear map, and the BN after it."""
     name, c = f"{layer.name}.{part.role}", part.c_out
     bias = [w.weight(f"{name}.op.bias", (c,), 0.0)] if part.bias else []
     if layer.kind == "linear":
@@ -141,7 +148,7 @@ def _unit(w: _Writer, layer: Layer, part: Part, x: str) -> str:
     k = part.kernel
     if k:
         kernel = w.weight(f"{name}.op.weight", (c, part.c_in // part.groups, k, k))
-        stride = layer.stride if part.role in STRIDED else 1
+        stride = layer.stride if part.role in STRIDED_ROLES else 1
         x = w.add("Conv", x, kernel, *bias, group=part.groups, strides=[stride] * 2, pads=[k // 2] * 4)
     if part.norm or layer.kind == "preconv":
         fills = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0}
@@ -183,7 +190,10 @@ def _mbconv(w: _Writer, layer: Layer, units: Mapping[str, Part], x: str) -> str:
 
 
 def _halved(w: _Writer, layer: Layer, x: str) -> str:
-    """Torch pads an odd side on both ends and drops what hangs over; in ONNX the padding is at the beginning only."""
+    """Average pooling by the stride.
+
+    Torch pads an odd side on both ends and drops what hangs over; in ONNX the padding is at the beginning only.
+    """
     n, odd = layer.stride, layer.resolution % layer.stride > 0
     first = int(odd and n == 2)
     hang = int(odd and n != 2)

@@ -1,7 +1,7 @@
 """Milliseconds of a network on this machine, through onnxruntime or torch: warm-up, repeats, median and quartiles.
 
-With one thread the clock is that of the thread: time on the processor, so that a busy machine does not count waiting
-for its turn (what others do to caches and clock rates it does count). With more threads it is the clock on the wall.
+With one thread, processor time of that thread is measured: on a busy machine waiting does not count, but the effects of
+other programs on caches and clock rates do. With more threads, wall-clock time is measured.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from .graph import graph
 if TYPE_CHECKING:
     from torch import nn
 
-Floats = npt.NDArray[np.float64]
 Runner = Callable[[], object]  # runs the network once
 
 ENGINES = ("onnx", "eager")
-REPEATS, WARMUP = 50, 5
-SECONDS = 20.0  # for one network, at least LEAST repeats however long they take
-LEAST = 5
-NO_ENGINE = "latency through onnxruntime needs it: pip install 'supernetic[export]', or ask for the engine eager"
-# What speed is measured against: about as long as a layer, and made of what layers are made of.
-STANDARD = Blueprint((Layer("standard", "mbconv", 32, 32, 28, 28, 3, 1, 4, 128, 32, act="relu", shortcut="identity"),))
+REPEATS, WARMUP_RUNS = 50, 5
+TIME_LIMIT_S = 20.0  # for one network, but there are always MIN_REPEATS
+MIN_REPEATS = 5
+NO_ONNXRUNTIME = "the engine onnx needs onnxruntime: pip install 'supernetic[export]', or ask for the engine eager"
+# The block that networks are compared with: it takes about as long as a layer, and is made of the same operations.
+STANDARD_BLOCK = Blueprint(
+    (Layer("standard", "mbconv", 32, 32, 28, 28, 3, 1, 4, 128, 32, act="relu", shortcut="identity"),)
+)
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds per batch: median and quartiles of the repeats."""
+    """Milliseconds per batch: the median and the quartiles of the repeats."""
 
-    ms: float
-    low: float
-    high: float
+    ms: float  # median
+    low: float  # lower quartile
+    high: float  # upper quartile
     repeats: int
     engine: str
     batch: int
@@ -55,7 +56,7 @@ class Timing:
         return self.ms / self.batch
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """A plain record for JSON."""
         return {**asdict(self), "per_image": self.per_image}
 
 
@@ -68,10 +69,25 @@ def time_network(
     engine: str = "onnx",
     threads: int = 1,
     repeats: int = REPEATS,
-    warmup: int = WARMUP,
-    seconds: float = SECONDS,
+    warmup: int = WARMUP_RUNS,
+    seconds: float = TIME_LIMIT_S,
 ) -> Timing:
-    """How long a batch of random images takes. Long runs are repeated less often, to keep within `seconds`."""
+    """Time a network on batches of random images.
+
+    Args:
+        network: A module or a blueprint.
+        resolution: Side of the images in pixels.
+        channels: Channels of the images.
+        batch: Images at a time.
+        engine: `onnx` or `eager`.
+        threads: Threads of the engine.
+        repeats: Runs that are measured.
+        warmup: Runs before them.
+        seconds: Time limit; slow networks are repeated less often to keep within it.
+
+    Returns:
+        The latency.
+    """
     require(engine, batch, threads, repeats)
     with torch_threads(engine, threads):
         run = runner(network, engine, batch, threads, channels, resolution)
@@ -84,27 +100,39 @@ def time_file(
     batch: int = 1,
     threads: int = 1,
     repeats: int = REPEATS,
-    warmup: int = WARMUP,
-    seconds: float = SECONDS,
+    warmup: int = WARMUP_RUNS,
+    seconds: float = TIME_LIMIT_S,
 ) -> Timing:
-    """How long a batch takes in an ONNX file, or in that of an exported model's directory."""
+    """Time an ONNX file.
+
+    Args:
+        path: The file, or the directory of an exported model.
+        batch: Images at a time.
+        threads: Threads of onnxruntime.
+        repeats: Runs that are measured.
+        warmup: Runs before them.
+        seconds: Time limit; slow networks are repeated less often to keep within it.
+
+    Returns:
+        The latency.
+    """
     require("onnx", batch, threads, repeats)
     file = Path(path) / "model.onnx" if Path(path).is_dir() else Path(path)
     if not file.is_file():
-        raise RunError(f"{file} does not exist: an ONNX file or the directory of an exported model is timed")
+        raise RunError(f"{file} does not exist: give an ONNX file or the directory of an exported model")
     run = _session(str(file), threads, batch)
     return _timing(run, "onnx", batch, threads, repeats, warmup, seconds)
 
 
 def require(engine: str, batch: int, threads: int, repeats: int) -> None:
-    """Refuse what cannot be measured."""
+    """Refuse settings with which nothing can be measured."""
     if engine not in ENGINES:
         raise UnknownNameError("engine", engine, ENGINES)
     for name, value in (("batch", batch), ("threads", threads), ("repeats", repeats)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
     if engine == "onnx" and not all(map(find_spec, ("onnx", "onnxruntime"))):
-        raise InputError(NO_ENGINE)
+        raise InputError(NO_ONNXRUNTIME)
 
 
 def _timing(run: Runner, engine: str, batch: int, threads: int, repeats: int, warmup: int, seconds: float) -> Timing:
@@ -112,10 +140,10 @@ def _timing(run: Runner, engine: str, batch: int, threads: int, repeats: int, wa
     end = time.perf_counter() + seconds
     for _ in range(warmup):
         run()
-        if time.perf_counter() > end - seconds / 2:  # so slow that there is little left to warm
+        if time.perf_counter() > end - seconds / 2:  # so slow that warming up matters little
             break
     taken: list[int] = []
-    while len(taken) < repeats and (len(taken) < LEAST or time.perf_counter() < end):
+    while len(taken) < repeats and (len(taken) < MIN_REPEATS or time.perf_counter() < end):
         begin = clock()
         run()
         taken.append(clock() - begin)
@@ -124,7 +152,7 @@ def _timing(run: Runner, engine: str, batch: int, threads: int, repeats: int, wa
 
 
 def clock_of(threads: int) -> Callable[[], int]:
-    """A clock in nanoseconds."""
+    """A clock in nanoseconds: processor time for one thread, else wall-clock time."""
     return time.thread_time_ns if threads == 1 else time.perf_counter_ns
 
 
@@ -132,29 +160,35 @@ def clock_of(threads: int) -> Callable[[], int]:
 
 
 class Stopwatch:
-    """Times many networks so that they compare, though the machine grows slower and faster meanwhile.
+    """Times many networks so that they can be compared, although the speed of the machine varies meanwhile.
 
-    Before and after each run of a network a standard block runs; what counts is the ratio. `ms` turns ratios into
-    milliseconds by the standard's median over all that was measured.
+    A standard block runs before and after each run of a network, and the ratio of both times is measured. Multiplied by
+    `ms`, the median time of the standard block, a ratio becomes milliseconds.
+
+    Args:
+        engine: `onnx` or `eager`.
+        batch: Images at a time.
+        threads: Threads of the engine.
+        repeats: Runs of each network.
     """
 
     def __init__(self, *, engine: str = "onnx", batch: int = 1, threads: int = 1, repeats: int = REPEATS) -> None:
         require(engine, batch, threads, repeats)
         self.engine, self.batch, self.threads, self.repeats = engine, batch, threads, repeats
-        self._standard = runner(STANDARD, engine, 1, threads)
+        self._standard = runner(STANDARD_BLOCK, engine, 1, threads)
         self._ticks: list[int] = []
 
     def ratio(self, blueprint: Blueprint) -> float:
-        """How often the standard block would run meanwhile: the mean of the repeats, extremes left out."""
+        """The time of a network divided by that of the standard block: the mean of the repeats without extremes."""
         clock = clock_of(self.threads)
         ticks: list[int] = []  # of the standard, the network, the standard, ..., the standard
         with torch_threads(self.engine, self.threads):
             runs = self._standard, runner(blueprint, self.engine, self.batch, self.threads)
-            for i in range(2 * (WARMUP + self.repeats) + 1):
+            for i in range(2 * (WARMUP_RUNS + self.repeats) + 1):
                 begin = clock()
                 runs[i % 2]()
                 ticks.append(clock() - begin)
-        ticks = ticks[2 * WARMUP :]
+        ticks = ticks[2 * WARMUP_RUNS :]
         self._ticks += ticks[::2]
         around = np.array([(a + b) / 2 for a, b in pairwise(ticks[::2])])
         network = np.array(ticks[1::2])
@@ -164,7 +198,7 @@ class Stopwatch:
 
     @property
     def ms(self) -> float:
-        """Milliseconds of the standard block."""
+        """Milliseconds of the standard block: the median over everything measured so far."""
         return float(np.median(self._ticks)) / 1e6
 
 
@@ -173,7 +207,7 @@ class Stopwatch:
 
 @contextmanager
 def torch_threads(engine: str, threads: int) -> Iterator[None]:
-    """Torch's number of threads is the whole process's: it is put back."""
+    """Set the number of threads of torch for a while; it holds for the whole process, so it is restored."""
     if engine != "eager":
         yield
         return
@@ -190,7 +224,19 @@ def torch_threads(engine: str, threads: int) -> Iterator[None]:
 def runner(
     network: nn.Module | Blueprint, engine: str, batch: int, threads: int, channels: int = 0, resolution: int = 0
 ) -> Runner:
-    """The network, ready to run on random images; a blueprint has its own channels and side."""
+    """Prepare a network to run on random images.
+
+    Args:
+        network: A module or a blueprint.
+        engine: `onnx` or `eager`.
+        batch: Images at a time.
+        threads: Threads of the engine.
+        channels: Channels of the images; a blueprint has its own.
+        resolution: Side of the images in pixels; a blueprint has its own.
+
+    Returns:
+        A function that runs the network once.
+    """
     if engine == "eager":
         return _eager(network, batch, channels, resolution)
     blueprint = network if isinstance(network, Blueprint) else getattr(network, "blueprint", None)
@@ -206,7 +252,7 @@ def _weights(network: nn.Module | Blueprint) -> dict[str, npt.NDArray[Any]] | No
 
 
 def _exported(network: Any, threads: int, batch: int, channels: int, resolution: int) -> Runner:
-    """A module that has no blueprint goes through torch's exporter."""
+    """A module without a blueprint goes through torch's exporter."""
     from tempfile import TemporaryDirectory
 
     from ..exporters.onnx import write_onnx

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from supernetic.errors import InputError
-from supernetic.lab.measures.measure import KINDS, Measure, read_measure
+from supernetic.lab.measures.measure import MEASURE_CLASSES, Measure, read_measure
 from supernetic.lab.measures.ranking import Ranking
 
 
@@ -30,6 +30,6 @@ def test_bad_settings_are_refused(settings: dict[str, Any], said: str) -> None:
 
 
 def test_every_kind_exists() -> None:
-    for kind in KINDS:
+    for kind in MEASURE_CLASSES:
         truth = {"truth": "mean_acc"} if kind in ("ranking", "usage") else {}
         assert isinstance(read_measure({"kind": kind, **truth}), Measure)

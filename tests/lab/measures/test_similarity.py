@@ -9,7 +9,7 @@ import torch
 from supernetic import catalog
 from supernetic.errors import InputError
 from supernetic.jobs.train.supernet_run import load_supernet
-from supernetic.lab.measures.measure import MEASURED
+from supernetic.lab.measures.measure import MEASURED_FILE
 from supernetic.lab.measures.similarity import Similarity
 from supernetic.space import Space
 
@@ -46,14 +46,14 @@ def test_an_answer_is_kept(run: Path) -> None:
     first = measure(run, macro(), lambda *_: None)
     (run / "supernet.safetensors").unlink()  # from here on nothing can be measured
     assert measure(run, macro(), lambda *_: None) == first
-    assert (run / MEASURED).read_text().count("\n") == 1
+    assert (run / MEASURED_FILE).read_text().count("\n") == 1
 
 
 def test_only_chains_with_skips_have_it() -> None:
     for space, slots, said in (
         ("nasbench201", (1,), "chain"),
         ("macro", (9,), "slot must lie"),
-        ("macro", (), "a slot"),
+        ("macro", (), "at least 1 slot"),
     ):
         with pytest.raises(InputError, match=said):
             Similarity(slots=slots).check(catalog.space(space))

@@ -11,7 +11,7 @@ from ... import catalog
 from ...errors import InputError
 from ...progress import OnEvent, ignore
 from ...ranking.combine import MEAN_RANK
-from ...ranking.top_n import SIZES
+from ...ranking.top_n import TOP_SIZES
 from ...space import Space
 from .comparison import Comparison, Ranking, complete_rows, draw, sample_size
 from .parsing import ScoreLike, ScoreParser, ScoreSettings, SingleScore, TableLike, find_table
@@ -29,7 +29,7 @@ def rank(
     unique: bool | None = None,
     sample: int | None = None,
     sample_top: int | None = None,
-    top: Sequence[int] = SIZES,
+    top: Sequence[int] = TOP_SIZES,
     combine: str = MEAN_RANK,
     bn: str = "recalibrate",
     data: str | Path = "embedded",

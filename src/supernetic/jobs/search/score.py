@@ -117,11 +117,11 @@ class Scoring:
         return LatencyTable.from_records(records)
 
     def _subset_training(self) -> Evaluator:
-        from ...evaluators.subset_training import ON, SubsetTrainingEvaluator, SubsetTrainingScore
+        from ...evaluators.subset_training import SCORED_SPLIT, SubsetTrainingEvaluator, SubsetTrainingScore
         from ...selection.subsets import available_rows
         from ..select.trainings import RECIPE, recipe_for
 
-        size = min(MAX_SUBSET_IMAGES, len(available_rows(self.dataset, ON)))
+        size = min(MAX_SUBSET_IMAGES, len(available_rows(self.dataset, SCORED_SPLIT)))
         recipe = recipe_for(RECIPE, size)
         return SubsetTrainingScore(SubsetTrainingEvaluator(self.space, self.dataset, recipe, size, seed=self.seed))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Floats
 from ...datasets import Dataset
 from ...errors import RunError, SupernetError
 from ...families import CandidateModel
@@ -21,7 +22,7 @@ from ...result import Result
 from ...runs.directory import Run, jsonable
 from ...selection.agreement import agreements, contests
 from ...selection.decision import decide
-from ...selection.profiles import Floats, Profiles, interval
+from ...selection.profiles import Profiles, interval
 from ...selection.scores import METRICS
 from ...selection.subsets import SubsetSchedule
 from ...selection.summary_text import sentences

@@ -1,1 +1,1 @@
-"""What a study measures on its trainings, one measure a file."""
+"""What a study measures on its trained supernets: one measure per file."""

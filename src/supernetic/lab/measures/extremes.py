@@ -1,6 +1,6 @@
-"""Measure `extremes`: what a supernet says of the smallest and the largest network, and its worst mistakes.
+"""Measure `extremes`: the scores of the smallest and the largest network, and the worst mistakes of a supernet.
 
-Paper: SCARLET-NAS (004), Table 8 (a network of skips alone, and the largest one) and Table 1 (pairs of networks that a
+Paper: SCARLET-NAS, Table 8 (a network of skips alone, and the largest one) and Table 1 (pairs of networks that a
 supernet orders against the truth).
 """
 
@@ -12,39 +12,40 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Floats
 from ...costs import costs_of
 from ...ranking.robustness import subnets
 from ...samplers.extremes import extremes
 from ...space import Space
 from .measure import Measured, Report, trained_space
 from .ranking import table_of
-from .scored import Floats, Scored
+from .scored import Scored
 
 
 @dataclass(frozen=True)
 class Extremes(Scored):
-    """Scores of both ends, what the supernet ranks above the largest; with a truth, pairs in the wrong order."""
+    """Scores of both extremes, and the share of networks above the largest; with a truth, pairs in the wrong order."""
 
-    truth: str = ""  # a column of the space's table; without one there are no mistakes to be found
-    table: str = ""
-    pairs: int = 5  # mistakes that are listed
+    truth: str = ""  # a column of the table of the space; without it no mistakes are listed
+    table: str = ""  # a file; by default the bundled table of the space
+    pairs: int = 5  # mistakes to list
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """All of them."""
-        known = ("smallest", "largest", "above the largest")
-        return (*known, "wrong pairs", "worst mistake") if self.truth else known
+        """All metrics."""
+        metrics = ("smallest", "largest", "above the largest")
+        return (*metrics, "wrong pairs", "worst mistake") if self.truth else metrics
 
     def check(self, space: Space) -> list[str]:
-        """The column must be there, if one is named."""
+        """The table must have the column of the truth."""
         if self.truth:
             table_of(space, self.table)[self.truth]
         return [*self.shown]
 
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
-        """Both ends, and `n` random networks (of the table, if there is a truth)."""
-        made = trained_space(run)
-        ends = np.array(extremes(made), dtype=np.int8)
+        """Score both extremes and `n` random networks; with a truth, networks of the table."""
+        networks = trained_space(run)
+        ends = np.array(extremes(networks), dtype=np.int8)
         truth: Floats | None = None
         if self.truth:
             table = table_of(space, self.table)
@@ -52,18 +53,18 @@ class Extremes(Scored):
             rows = np.sort(np.random.default_rng(0).permutation(rows)[: self.n])
             archs, truth = table.archs[rows], table[self.truth].values[rows]
         else:
-            archs = subnets(made, n=self.n)
+            archs = subnets(networks, n=self.n)
         scores = self.scores(run, np.concatenate([ends, archs]), report)
         small, large, rest = float(scores[0]), float(scores[1]), scores[2:]
         values = {"smallest": small, "largest": large, "above the largest": float((rest > large).mean())}
-        macs = costs_of(made, ends).tolist()
+        macs = costs_of(networks, ends).tolist()
         details: dict[str, Any] = {
-            "ends": [[made.format(tuple(a)), m] for a, m in zip(ends.tolist(), macs, strict=True)]
+            "ends": [[networks.format(tuple(a)), m] for a, m in zip(ends.tolist(), macs, strict=True)]
         }
         if truth is not None:
             wrong, listed = mistakes(rest, truth, self.pairs)
             values |= {"wrong pairs": wrong, "worst mistake": listed[0][2] if listed else 0.0}
-            names = [made.format(tuple(a)) for a in archs.tolist()]
+            names = [networks.format(tuple(a)) for a in archs.tolist()]
             details["mistakes"] = [
                 {"better": names[i], "worse": names[j], "truth": [float(truth[i]), float(truth[j])],
                  "score": [float(rest[i]), float(rest[j])]}
@@ -73,7 +74,17 @@ class Extremes(Scored):
 
 
 def mistakes(score: Floats, truth: Floats, n: int) -> tuple[float, list[tuple[int, int, float]]]:
-    """(share of pairs in the wrong order, the `n` worst as (better, worse, true difference), each network once)."""
+    """Find the pairs of networks that a score orders against the truth.
+
+    Args:
+        score: Scores, more is better.
+        truth: The truth, more is better.
+        n: How many mistakes to list.
+
+    Returns:
+        The share of pairs in the wrong order, and the worst mistakes as (better, worse, true difference); each network
+        is listed at most once.
+    """
     better = truth[:, None] - truth
     wrong = np.where((score[:, None] < score) & (better > 0), better, 0.0)
     share = float((wrong > 0).sum() / max(1, len(score) * (len(score) - 1) / 2))

@@ -1,4 +1,4 @@
-"""What a kind of measure is, and the kinds that there are."""
+"""The base class of measures, and how a study file names them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...runs.directory import open_run, read_settings
 from ...runs.space_record import space_of
 from ...space import Space
 
-KINDS = {
+MEASURE_CLASSES = {  # by kind: the module and the class
     "ranking": "ranking:Ranking",
     "usage": "usage:OperationUsage",
     "similarity": "similarity:Similarity",
@@ -24,53 +24,76 @@ KINDS = {
     "robustness": "robustness:Robustness",
     "extremes": "extremes:Extremes",
 }
-WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
-MEASURED = "measured.jsonl"  # in the run of a training
+MEASURED_FILE = "measured.jsonl"  # in the run of a training
 
-Report = Callable[[int, int], None]  # (done, in all)
+Report = Callable[[int, int], None]  # (networks done, networks in all)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Numbers by name, and what figures need beside them (plain records)."""
+    """What was measured on one supernet."""
 
-    values: dict[str, float]
-    details: dict[str, Any]
+    values: dict[str, float]  # by metric
+    details: dict[str, Any]  # plain records that figures need
 
 
 class Measure(ABC):
-    """Base of frozen dataclasses, whose fields are the settings under [measure]."""
+    """Base class of measures: frozen dataclasses whose fields are the settings under `[measure]`."""
 
-    trains: ClassVar[bool] = True  # whether it looks at trained supernets; else spaces are measured, once each
+    trains: ClassVar[bool] = True  # whether supernets are trained for it; else each space is measured once
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The metrics in tables for people; files have all."""
+        """The metrics in tables for people; files have all metrics."""
         return ()
 
     @abstractmethod
     def check(self, space: Space) -> list[str]:
-        """Refuse what cannot be measured on the space, before anything is trained; the names of all metrics."""
+        """Refuse a space that cannot be measured, before anything is trained.
+
+        Args:
+            space: The space of a variant.
+
+        Returns:
+            The names of all metrics.
+        """
 
     @abstractmethod
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
-        """What the supernet of one seed says. Slow parts are kept in its run."""
+        """Measure the supernet of one seed; slow parts are kept in its run.
+
+        Args:
+            run: The run of its training.
+            space: The space of the variant.
+            report: Called with the progress.
+
+        Returns:
+            What was measured.
+        """
 
     def pooled(self, seeds: Mapping[int, Measured]) -> dict[str, float]:
-        """What only all seeds together say."""
+        """Metrics of all seeds together, from what was measured on each."""
         return {}
 
 
 def read_measure(settings: Mapping[str, Any]) -> Measure:
-    """The measure from its table in a study file."""
+    """Make a measure from its table in a study file.
+
+    Args:
+        settings: The table under `[measure]`.
+
+    Returns:
+        The measure.
+    """
     kind = str(settings["kind"])
-    if kind not in KINDS:
-        raise UnknownNameError("kind of measure", kind, KINDS)
-    module, _, name = KINDS[kind].partition(":")
-    made = getattr(import_module(f".{module}", __package__), name)
-    hints = get_type_hints(made)
-    fields = [f.name for f in dataclasses.fields(made)]
+    if kind not in MEASURE_CLASSES:
+        raise UnknownNameError("kind of measure", kind, MEASURE_CLASSES)
+    module, _, name = MEASURE_CLASSES[kind].partition(":")
+    measure_class = getattr(import_module(f".{module}", __package__), name)
+    hints = get_type_hints(measure_class)
+    fields = [f.name for f in dataclasses.fields(measure_class)]
     values = {}
     for key, value in settings.items():
         if key == "kind":
@@ -78,17 +101,17 @@ def read_measure(settings: Mapping[str, Any]) -> Measure:
         if key not in fields:
             raise UnknownNameError(f"setting of the measure {kind}", key, fields)
         values[key] = _value(f"measure: {key}", hints[key], value)
-    for f in dataclasses.fields(made):
+    for f in dataclasses.fields(measure_class):
         if f.default is dataclasses.MISSING and f.name not in values:
             raise InputError(f"the measure {kind} needs {f.name}")
-    measure: Measure = made(**values)
+    measure: Measure = measure_class(**values)
     return measure
 
 
 def _value(what: str, hint: Any, value: Any) -> Any:
-    if hint in WORDS:
+    if hint in TYPE_NAMES:
         if type(value) is not hint and not (hint is float and type(value) is int):
-            raise InputError(f"{what} must be {WORDS[hint]}, got {value!r}")
+            raise InputError(f"{what} must be {TYPE_NAMES[hint]}, got {value!r}")
         return value
     inner = int if hint == tuple[int, ...] else str
     if not isinstance(value, list) or any(type(v) is not inner for v in value):
@@ -97,30 +120,39 @@ def _value(what: str, hint: Any, value: Any) -> Any:
 
 
 def trained_space(run: Path) -> Space:
-    """The space of the networks that a run's supernet holds."""
+    """The space of the networks in the supernet of a run."""
     return plain_space(space_of(run, read_settings(run)))
 
 
 def plain_space(space: Space) -> Space:
-    """A space without what only supernets have: stabilisers, and cells that differ."""
-    made: Any = space
+    """The space without stabilisers and with shared cells, which only matter in a supernet."""
+    changed: Any = space
     for name, plain in (("share_cells", True), ("stabiliser", "")):
-        if hasattr(made, name):
-            made = dataclasses.replace(made, **{name: plain})
-    result: Space = made
+        if hasattr(changed, name):
+            changed = dataclasses.replace(changed, **{name: plain})
+    result: Space = changed
     return result
 
 
-def kept(run: Path, what: Mapping[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The answer to a question that the run has recorded before; else it is measured, and recorded."""
+def measure_once(run: Path, what: Mapping[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Measure something once: the answer is recorded in the run, and read from there the next time.
+
+    Args:
+        run: The run of a training.
+        what: What is measured, with all settings that matter.
+        measure: Measures it.
+
+    Returns:
+        The answer.
+    """
     settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
     with open_run(run, settings) as opened:
-        for record in opened.read(MEASURED):
+        for record in opened.read(MEASURED_FILE):
             if record["what"] == what:
-                known: dict[str, Any] = record["answer"]
-                return known
+                recorded: dict[str, Any] = record["answer"]
+                return recorded
         answer = measure()
-        opened.append(MEASURED, [{"what": what, "answer": answer}])
+        opened.append(MEASURED_FILE, [{"what": what, "answer": answer}])
     return answer
 
 

@@ -1,6 +1,6 @@
-"""Measure `order`: do networks of more MACs score higher, as they would after training?
+"""Measure `order`: do networks with more MACs score higher, as they would after training?
 
-Paper: ScaleNet (003), appendix B: Pearson, Spearman and its own tau over 6,000 random paths.
+Paper: ScaleNet, appendix B: Pearson, Spearman and its own tau over 6,000 random paths.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class Order(Scored):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The paper's three, and a tau that can be negative."""
+        """The three of the paper, and a tau that can be negative."""
         return ("pearson", "spearman", "tau_scalenet", "tau")
 
     def check(self, space: Space) -> list[str]:
-        """Any space will do."""
+        """Any space can be measured."""
         return [*self.shown]
 
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
-        """Over networks drawn as the space draws them."""
-        made = trained_space(run)
-        archs = subnets(made, n=self.n)
-        scores, macs = self.scores(run, archs, report), costs_of(made, archs).astype(np.float64)
+        """Correlate scores with MACs over random networks of the space."""
+        networks = trained_space(run)
+        archs = subnets(networks, n=self.n)
+        scores, macs = self.scores(run, archs, report), costs_of(networks, archs).astype(np.float64)
         x, y = scores[np.isfinite(scores)], macs[np.isfinite(scores)]
         pairs = count_pairs(x, y)
         numbers = (pearson(x, y), spearman(x, y), pairs.tau_scalenet(), pairs.tau())

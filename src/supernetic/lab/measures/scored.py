@@ -1,4 +1,4 @@
-"""What measures of random networks share: how many, and how a supernet scores them."""
+"""The base class of measures that score random networks with a supernet."""
 
 from __future__ import annotations
 
@@ -6,40 +6,48 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ...errors import InputError, UnknownNameError
 from ...jobs.train.score import FEWER, IMAGES, score
 from ...metrics import quality
 from ...space import Archs
 from .measure import Measure, Report, archs_of, trained_space
-from .ranking import MODES
-
-Floats = npt.NDArray[np.float64]
+from .ranking import BN_MODES
 
 
 @dataclass(frozen=True)
 class Scored(Measure):
-    """Base of measures that score `n` networks with every supernet, the same in all."""
+    """Base class of measures that score the same `n` networks with every supernet."""
 
-    n: int = 1024
+    n: int = 1024  # random networks
     score: str = "valid/accuracy"
-    bn: str = "batch"
-    images: int = IMAGES  # that recalibrate BN
+    bn: str = "batch"  # one of BN_MODES
+    images: int = IMAGES  # training images that recalibrate BN
     valid: int = 0  # validation images that networks are scored on; 0: all
 
     def __post_init__(self) -> None:
         if self.score not in FEWER:
             raise UnknownNameError("score of networks", self.score, FEWER)
-        if self.bn not in MODES:
-            raise UnknownNameError("BN mode", self.bn, MODES)
-        if self.n < 2 or self.valid < 0:
-            raise InputError(
-                f"two networks or more are scored, on no less than no image, got {self.n} and {self.valid}"
-            )
+        if self.bn not in BN_MODES:
+            raise UnknownNameError("BN mode", self.bn, BN_MODES)
+        if self.n < 2:
+            raise InputError(f"n must be at least 2 networks, got {self.n}")
+        if self.valid < 0:
+            raise InputError(f"valid must be at least 0 images, got {self.valid}")
 
     def scores(self, run: Path, archs: Archs, report: Report, step: int | None = None) -> Floats:
-        """Scores of networks, more for better; NaN where logits are not finite."""
+        """Score networks with the supernet of a run.
+
+        Args:
+            run: The run.
+            archs: The architectures.
+            report: Called with the progress.
+            step: The step of a snapshot; by default the end of the training.
+
+        Returns:
+            One score per network, more is better; NaN where logits are not finite.
+        """
         answers = score(
             run, trained_space(run), archs_of(archs),
             bn=self.bn, images=self.images, valid=self.valid or None, step=step, progress=report,

@@ -1,7 +1,7 @@
-"""Measure `similarity`: do the options of a layer make alike features of the same input?
+"""Measure `similarity`: do the options of a layer compute similar features from the same input?
 
-Paper: SCARLET-NAS (004), sections 3.2 and 6.1, figures 1 and 4.
-Differences: averaged over several random choices of the layers before.
+Paper: SCARLET-NAS, sections 3.2 and 6.1, figures 1 and 4.
+Differences: averaged over several random choices of the earlier layers.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ import numpy as np
 
 from ...errors import InputError
 from ...space import SequentialSpace, Space
-from .measure import Measure, Measured, Report, archs_of, kept, trained_space
+from .measure import Measure, Measured, Report, archs_of, measure_once, trained_space
 
-SKIPS = ("identity", "skip", "skip_connect")  # how spaces call an option that passes its input on
+SKIP_NAMES = ("identity", "skip", "skip_connect")  # of options that pass their input on
 
 
 @dataclass(frozen=True)
 class Similarity(Measure):
-    """Mean cosine similarity of features: between any two options, of skips to others, and among the others."""
+    """The mean cosine similarity of features: of any two options, of skips with others, and among the others."""
 
-    slots: tuple[int, ...] = (1,)  # layers that are looked at, from 0
-    paths: int = 8  # random choices of the layers before
-    images: int = 32
+    slots: tuple[int, ...] = (1,)  # numbers of the layers to measure, from 0
+    paths: int = 8  # random choices of the earlier layers
+    images: int = 32  # validation images
 
     def __post_init__(self) -> None:
         if not self.slots or min(self.paths, self.images) < 1:
-            raise InputError(f"similarity needs a slot, a path and an image, got {self}")
+            raise InputError(f"similarity needs at least 1 slot, path and image, got {self}")
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """All of them."""
+        """All metrics."""
         return ("similarity", "of skips", "of others")
 
     def check(self, space: Space) -> list[str]:
-        """A chain of layers, with a skip among their options."""
+        """The space must be a chain of layers with a skip among their options."""
         if not isinstance(space, SequentialSpace) or not space.is_chain:
-            raise InputError(f"{space.name}: similarity is measured between options of a chain's layers")
+            raise InputError(f"similarity needs a space that is a chain of layers, got {space.name}")
         for slot in self.slots:
             if not 0 <= slot < len(space.slots):
                 raise InputError(f"{space.name}: slot must lie in 0..{len(space.slots) - 1}, got {slot}")
-            if not any(str(o).lower() in SKIPS for o in space.choices[space.slots[slot][0]].options):
-                raise InputError(f"{space.name}: slot {slot} has no skip among its options")
+            if not any(str(o).lower() in SKIP_NAMES for o in space.choices[space.slots[slot][0]].options):
+                raise InputError(f"{space.name}: a slot needs a skip among its options, slot {slot} has no skip")
         return [*self.shown]
 
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
-        """Matrices by slot, averaged over paths."""
-        answer = kept(
-            run, {"kind": "similarity", **dataclasses.asdict(self), "slots": [*self.slots]}, lambda: self._look(run)
+        """Compute the matrix of similarities of each slot, averaged over paths."""
+        answer = measure_once(
+            run, {"kind": "similarity", **dataclasses.asdict(self), "slots": [*self.slots]}, lambda: self._matrices(run)
         )
         matrices = [np.array(m["matrix"]) for m in answer["slots"]]
         values = []
         for matrix, record in zip(matrices, answer["slots"], strict=True):
-            skip = np.array([label.lower() in SKIPS for label in record["labels"]])
+            skip = np.array([label.lower() in SKIP_NAMES for label in record["labels"]])
             apart = ~np.eye(len(matrix), dtype=bool)
             values.append(
                 (
@@ -67,7 +67,7 @@ class Similarity(Measure):
         means = np.mean(values, axis=0)
         return Measured({name: float(v) for name, v in zip(self.shown, means, strict=True)}, answer)
 
-    def _look(self, run: Path) -> dict[str, object]:
+    def _matrices(self, run: Path) -> dict[str, object]:
         import torch
 
         from ...datasets.batches import Batches
@@ -78,9 +78,9 @@ class Similarity(Measure):
         supernet, dataset = load_supernet(run)
         x = next(Batches(dataset, "valid", self.images).evaluate())[0]
         archs = archs_of(trained_space(run).sample(np.random.default_rng(0), self.paths))
-        found = []
+        records = []
         for slot in self.slots:
             features = [choice_features(supernet, x, arch, slot) for arch in archs]
             matrix = np.mean([similarity(f) for f in features], axis=0)
-            found.append({"slot": slot, "labels": [*features[0]], "matrix": matrix.round(6).tolist()})
-        return {"slots": found}
+            records.append({"slot": slot, "labels": [*features[0]], "matrix": matrix.round(6).tolist()})
+        return {"slots": records}

@@ -8,16 +8,16 @@ from math import isfinite
 import pytest
 
 from supernetic.errors import UnknownNameError
-from supernetic.proxies import PROXIES, full_name, voter
+from supernetic.proxies import PROXIES, find_proxy, full_name
 from supernetic.proxies.probe import Probe
 
 Look = Callable[..., Probe]
 
 
 @pytest.mark.parametrize("name", PROXIES)
-def test_every_voter_prefers_a_cell_of_convolutions_to_one_of_a_single_pool(look: Look, name: str) -> None:
-    vote = voter(name)
-    rich, poor = vote(look((3,) * 6)), vote(look((0, 0, 0, 4, 0, 0)))
+def test_every_proxy_prefers_a_cell_of_convolutions_to_one_of_a_single_pool(look: Look, name: str) -> None:
+    proxy = find_proxy(name)
+    rich, poor = proxy(look((3,) * 6)), proxy(look((0, 0, 0, 4, 0, 0)))
     assert isfinite(rich)
     assert isfinite(poor)
     if name not in ("grad_norm", "snip"):  # which the number of layers before them says little about
@@ -25,10 +25,10 @@ def test_every_voter_prefers_a_cell_of_convolutions_to_one_of_a_single_pool(look
 
 
 def test_names() -> None:
-    assert voter("proxy/jacov") is voter("jacov")
+    assert find_proxy("proxy/jacov") is find_proxy("jacov")
     assert full_name("jacov") == full_name("proxy/jacov") == "proxy/jacov"
-    with pytest.raises(UnknownNameError, match="unknown vote 'jakov': did you mean 'jacov'"):
-        voter("jakov")
+    with pytest.raises(UnknownNameError, match="unknown proxy 'jakov': did you mean 'jacov'"):
+        find_proxy("jakov")
 
 
 def test_listing_imports_nothing_heavy() -> None:
