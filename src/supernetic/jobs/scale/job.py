@@ -23,8 +23,8 @@ from ...runs.directory import SETTINGS, TIMINGS, Run, read_settings
 from ...runs.location import open_or_resume, resolve_directory
 from ...runs.request import save_request, to_record
 from ...samplers.hierarchical import Hierarchical
-from ...scaling.budgets import MOST_STAGES, Budgets
-from ...scaling.generalise import DEFAULT, FAMILIES
+from ...scaling.budgets import MAX_STAGES, Budgets
+from ...scaling.generalise import DEFAULT_FAMILY, FAMILIES
 from ...searchers.mcea import MCEA
 from ...space import Arch
 from ..search import steps as shared
@@ -57,7 +57,7 @@ def scale(
     base_budget: str | float = AUTO,
     extrapolate: int = 1,
     minutes: float | None = None,
-    curve: str = DEFAULT,
+    curve: str = DEFAULT_FAMILY,
     prior: str = "uniform",
     ratio: float = 1.0,
     steps: int | None = None,
@@ -148,8 +148,8 @@ def _check(asked: dict[str, Any]) -> None:
     for name, least in LEAST.items():
         at_least(name, asked[name], least)
     total = asked["stages"] + asked["extrapolate"]
-    if total > MOST_STAGES:
-        raise InputError(f"stages and extrapolated ones together must be at most {MOST_STAGES}, got {total}")
+    if total > MAX_STAGES:
+        raise InputError(f"stages and extrapolated ones together must be at most {MAX_STAGES}, got {total}")
     if asked["minutes"] is not None and not 0 < asked["minutes"] < inf:
         raise InputError(f"minutes must be more than 0 and finite, got {asked['minutes']:g}")
     if asked["curve"] not in (*FAMILIES, BEST):
