@@ -10,7 +10,7 @@ from record import Record
 from supernetic import catalog
 from supernetic.costs.graph import cost_graph_of
 from supernetic.costs.half_lists import list_halves
-from supernetic.costs.proposal import ROWS, STEP, learn
+from supernetic.costs.proposal import BIN_WIDTH_MACS, TABLE_ROWS, learn
 from supernetic.space import SequentialSpace
 
 DRAWS = 20_000  # per bin
@@ -30,7 +30,7 @@ def main() -> None:
     trials = 1 / np.array(rates)
     halves = list_halves(cost_graph_of(space))
     assert halves is not None
-    edges = [(int((b - 0.5) * STEP) + 1, int((b + 0.5) * STEP)) for b in proposal.bins]
+    edges = [(int((b - 0.5) * BIN_WIDTH_MACS) + 1, int((b + 0.5) * BIN_WIDTH_MACS)) for b in proposal.bins]
     share = np.array([halves.window(*edge).weight for edge in edges]) / space.size
     spread = float(trials.std(ddof=1) / np.sqrt(len(trials)))
     mean = float(trials.mean())
@@ -54,7 +54,7 @@ def main() -> None:
         "depend on how many draws the table has; exact sampling needs one.",
         interval=[round(mean - 1.96 * spread, 2), round(mean + 1.96 * spread, 2)],
         seeds=[0, 1],
-        scale=f"a table of {ROWS:,} draws, {DRAWS:,} proposals per bin",
+        scale=f"a table of {TABLE_ROWS:,} draws, {DRAWS:,} proposals per bin",
         cpu_minutes=round((process_time() - begin) / 60, 2),
     ).write()
 

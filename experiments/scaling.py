@@ -40,7 +40,7 @@ from supernetic.searchers import SearchProblem, run_search
 from supernetic.searchers.mcea import MCEA, chain_of
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
-from supernetic.spaces.scaled import GENES, Scaled
+from supernetic.spaces.scaled import SCALING_GENES, Scaled
 from supernetic.spaces.scalenet import FACTORS, PIXELS, ScaleNet, ScaleNetBase
 from supernetic.spaces.scarlet import ScarletS1
 from supernets import few_images
@@ -153,9 +153,9 @@ class Landscape:
 
     def off(self, arch: Arch) -> float:
         """Genes of the base that differ, and steps between strategies."""
-        wrong = sum(a != b for a, b in zip(arch[GENES:], self.base, strict=True))
+        wrong = sum(a != b for a, b in zip(arch[SCALING_GENES:], self.base, strict=True))
         best = self.space.canonical(self.strategies[arch[0] - 1] + self.base)
-        return float(wrong + sum(abs(a - b) for a, b in zip(arch[1:GENES], best[1:GENES], strict=True)))
+        return float(wrong + sum(abs(a - b) for a, b in zip(arch[1:SCALING_GENES], best[1:SCALING_GENES], strict=True)))
 
 
 def of_chains() -> None:

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from supernetic.calibration import COLDEST, HOTTEST, accuracy, cross_entropy, safe_temperature, temperature
+from supernetic.calibration import (
+    MAX_TEMPERATURE,
+    MIN_TEMPERATURE,
+    accuracy,
+    cross_entropy,
+    safe_temperature,
+    temperature,
+)
 from supernetic.errors import InputError
 
 
@@ -51,8 +58,8 @@ def test_temperature_undoes_a_scale_and_leaves_accuracy() -> None:
 
 def test_hopeless_and_perfect_logits_stay_finite() -> None:
     logits = np.eye(4)
-    assert temperature(logits, np.arange(4)) == pytest.approx(COLDEST, rel=1e-6)
-    assert temperature(logits, (np.arange(4) + 1) % 4) == pytest.approx(HOTTEST, rel=1e-6)
+    assert temperature(logits, np.arange(4)) == pytest.approx(MIN_TEMPERATURE, rel=1e-6)
+    assert temperature(logits, (np.arange(4) + 1) % 4) == pytest.approx(MAX_TEMPERATURE, rel=1e-6)
     assert temperature(np.zeros((4, 3)), np.zeros(4, dtype=int)) > 0
 
 

@@ -1,7 +1,7 @@
 """The network an architecture stands for, as plain data: one blueprint, many readers.
 
 Costs, the module builder, drawings and the papers' labels all read the same records, so a number in a table and the
-network that runs cannot disagree. What a layer is made of (its convolutions) is said once, in `parts`.
+network that runs cannot disagree. What a layer is made of (its convolutions) is defined once, in `parts`.
 
 Kinds of layer, and what each computes:
 
@@ -28,7 +28,33 @@ from typing import Any, NamedTuple
 
 
 class Layer(NamedTuple):
-    """One block of a network. Sides are in pixels (feature maps are square), widths in channels."""
+    """One block of a network. Feature maps are square; resolutions are in pixels, widths in channels.
+
+    Six of the fields are integers in a row, so pass them by keyword from `resolution` on:
+
+        Layer("layer1", "conv", 16, 32, resolution=8, resolution_out=4, kernel=3, stride=2, act="relu")
+
+    Args:
+        name: Unique within a network. Supernets share weights between layers of the same name (see `Space`).
+        kind: One of the kinds that the head of this module lists.
+        c_in: Channels of the input.
+        c_out: Channels of the output; of a `linear` layer at the end, the number of classes.
+        resolution: Height and width of the input.
+        resolution_out: Height and width of the output: `halved(resolution, stride)` for most layers, 1 behind `gap`.
+        kernel: Height and width of the (depthwise) convolution or pooling window.
+        stride: Stride of the (depthwise) convolution, the pooling or a sub-sampling skip.
+        expansion: mbconv: the paper's expansion ratio; 1 means that there is no expand convolution.
+        hidden: mbconv: channels of the depthwise convolution.
+        se: mbconv: channels inside squeeze-excite; 0 for none.
+        groups: conv: groups of the convolution.
+        norm: Whether BN follows.
+        act: Activation: relu, relu6, hswish, swish; "" for none.
+        shortcut: mbconv: "" for none, "identity", or "project" (average pool if strided, bare 1x1 convolution if the
+            widths differ).
+        inputs: Names of the layers it reads; empty for the layer before it.
+        join: How several inputs become one: sum, mean, concat.
+        stage: 1, 2, ... for the body of the network; 0 for stem, head and classifier.
+    """
 
     name: str
     kind: str
@@ -38,20 +64,20 @@ class Layer(NamedTuple):
     resolution_out: int
     kernel: int = 1
     stride: int = 1
-    expansion: float = 1  # mbconv: the paper's expansion ratio; 1 means that there is no expand convolution
-    hidden: int = 0  # mbconv: channels of the depthwise convolution
-    se: int = 0  # channels inside squeeze-excite; 0 for none
+    expansion: float = 1
+    hidden: int = 0
+    se: int = 0
     groups: int = 1
     norm: bool = True
-    act: str = ""  # relu, relu6, hswish, swish; "" for none
-    shortcut: str = ""  # mbconv: "", "identity", or "project" (average pool if strided, bare 1x1 conv if widths differ)
-    inputs: tuple[str, ...] = ()  # names of the layers it reads; empty for the layer before it
-    join: str = "sum"  # how several inputs become one: sum, mean, concat
-    stage: int = 0  # 1, 2, ... for the body; 0 for stem, head and classifier
+    act: str = ""
+    shortcut: str = ""
+    inputs: tuple[str, ...] = ()
+    join: str = "sum"
+    stage: int = 0
 
     @property
     def label(self) -> str:
-        """The papers' name for the block, such as `MB6_K7_SE`."""
+        """The name of the block in the papers, such as `MB6_K7_SE`."""
         if self.kind == "mbconv":
             return f"MB{self.expansion:g}_K{self.kernel}" + ("_SE" if self.se else "")
         if self.kind in ("conv", "preconv"):
@@ -78,13 +104,13 @@ class Part(NamedTuple):
 
     @property
     def params(self) -> int:
-        """Trainable numbers, those of the BN behind it included."""
+        """Number of trainable parameters, including those of the BN behind it."""
         weight = self.c_in // self.groups * self.c_out * self.kernel**2
         return weight + self.bias * self.c_out + 2 * self.norm * self.c_out
 
 
 def parts(layer: Layer) -> tuple[Part, ...]:
-    """The convolutions and linear maps that a layer consists of, in the order they run."""
+    """Return the convolutions and linear maps that a layer consists of, in the order they run."""
     a, b, k, out = layer.c_in, layer.c_out, layer.kernel, layer.resolution_out
     match layer.kind:
         case "conv":
@@ -124,7 +150,11 @@ def _mbconv(layer: Layer) -> Iterator[Part]:
 
 @dataclass(frozen=True)
 class Blueprint:
-    """Layers in the order they run. The first reads the image, the last gives the logits."""
+    """A network as a sequence of layers, in the order they run.
+
+    The first layer reads the image, the last is `linear` and gives the logits. A layer reads the one before it unless
+    its `inputs` name others, which must come before it. Names of layers are distinct.
+    """
 
     layers: tuple[Layer, ...]
 
@@ -136,7 +166,7 @@ class Blueprint:
 
     @property
     def resolution(self) -> int:
-        """Side of the input image in pixels."""
+        """Height and width of the input image in pixels."""
         return self.layers[0].resolution
 
     @property
@@ -150,27 +180,33 @@ class Blueprint:
         return self.layers[-1].c_out
 
     def wiring(self) -> list[tuple[int, ...]]:
-        """For each layer the positions of the layers it reads; -1 is the image."""
-        place = {layer.name: i for i, layer in enumerate(self.layers)}
-        return [tuple(place[n] for n in layer.inputs) or (i - 1,) for i, layer in enumerate(self.layers)]
+        """Return for each layer the positions of the layers it reads; -1 is the image."""
+        position = {layer.name: i for i, layer in enumerate(self.layers)}
+        return [tuple(position[n] for n in layer.inputs) or (i - 1,) for i, layer in enumerate(self.layers)]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Records that hold only what differs from a layer's defaults."""
+        """Return one record per layer, without the fields that have their default value."""
         defaults = Layer._field_defaults
         return [{k: v for k, v in x._asdict().items() if k not in defaults or v != defaults[k]} for x in self.layers]
 
     @classmethod
     def from_json(cls, records: Iterable[dict[str, Any]]) -> Blueprint:
-        """The blueprint that `to_json` wrote."""
+        """Read the records that `to_json` wrote."""
         return cls(tuple(Layer(**{**r, "inputs": tuple(r.get("inputs", ()))}) for r in records))
 
 
 def make_divisible(width: float, divisor: int = 8) -> int:
-    """The multiple of `divisor` nearest to `width`, but never below 90 % of it (MobileNet's rule)."""
+    """Return the multiple of `divisor` nearest to `width`, but never below 90 % of it (MobileNet's rule)."""
     rounded = max(divisor, int(width + divisor / 2) // divisor * divisor)
     return rounded + divisor if rounded < 0.9 * width else rounded
 
 
 def halved(resolution: int, stride: int, spatial: str = "ceil") -> int:
-    """Side of the map behind a padded convolution; `floor` is the convention of ScaleNet's counter."""
+    """Return the resolution behind a padded convolution of this stride.
+
+    Args:
+        resolution: Height and width of the input in pixels.
+        stride: Stride of the convolution.
+        spatial: "ceil", as networks run, or "floor", the convention of ScaleNet's MAC counter.
+    """
     return resolution // stride if spatial == "floor" else ceil(resolution / stride)

@@ -1,6 +1,6 @@
 """Cross-entropy, calibrated cross-entropy and accuracy from logits as arrays.
 
-Paper: "Small Data, Big Decisions" (000), section 1: one temperature, fitted on images that nothing else has seen, and
+Paper: "Small Data, Big Decisions", section 1: one temperature, fitted on images that nothing else has seen, and
 the cross-entropy under it; weights stay untouched and so does the order of the logits, hence accuracy.
 Differences: the paper does not say how the temperature is found; here by Newton's method, kept inside a bracket.
 """
@@ -15,23 +15,30 @@ from .errors import InputError
 Logits = npt.NDArray[np.floating]  # images x classes
 Labels = npt.NDArray[np.integer]
 
-HOTTEST, COLDEST = 100.0, 0.01  # temperatures; logits that are always wrong or always right would go to infinity or 0
-STEPS = 60  # bisection alone would need 47 from the bracket to full precision
+# Without limits, logits that are always wrong or always right would give a temperature of infinity or 0.
+MAX_TEMPERATURE, MIN_TEMPERATURE = 100.0, 0.01
+MAX_NEWTON_STEPS = 60  # bisection alone would need 47 from the bracket to full precision
 
 
 def cross_entropy(logits: Logits, labels: Labels, temperature: float = 1.0) -> float:
-    """Mean negative log-likelihood in nats, of the softmax of `logits / temperature`."""
+    """Return the mean negative log-likelihood, in nats, of the softmax of `logits / temperature`.
+
+    Args:
+        logits: Images x classes.
+        labels: The class of each image.
+        temperature: 1 for the plain cross-entropy.
+    """
     scaled = _checked(logits, labels) / temperature
     return float((_log_sum(scaled) - scaled[np.arange(len(labels)), labels]).mean())
 
 
 def accuracy(logits: Logits, labels: Labels) -> float:
-    """Share of images whose largest logit is their label's, in percent."""
+    """Return the share of images whose largest logit is that of their label, in percent."""
     return 100 * float((_checked(logits, labels).argmax(axis=1) == labels).mean())
 
 
 def temperature(logits: Logits, labels: Labels) -> float:
-    """The temperature with the least cross-entropy.
+    """Return the temperature with the least cross-entropy.
 
     Cross-entropy is convex in the inverse temperature b: its slope, the mean of (expected logit - label's logit) under
     softmax(b z), rises with b at the rate of the logits' variance. So the slope's root is unique and easy to bracket.
@@ -39,9 +46,9 @@ def temperature(logits: Logits, labels: Labels) -> float:
     z = _checked(logits, labels)
     z = z - z.mean(axis=1, keepdims=True)
     label = z[np.arange(len(z)), labels]
-    low, high = 1 / HOTTEST, 1 / COLDEST
+    low, high = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
     b = 1.0
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         p = np.exp(b * z - _log_sum(b * z)[:, None])
         expected = (p * z).sum(axis=1)
         slope = float((expected - label).mean())
@@ -56,7 +63,11 @@ def temperature(logits: Logits, labels: Labels) -> float:
 
 
 def safe_temperature(logits: Logits, labels: Labels) -> float:
-    """The same, but 1 where every image is right: that asks for certainty, which one mistake elsewhere breaks."""
+    """Return `temperature`, but 1 if every image is classified correctly.
+
+    In that case the best temperature is the coldest: predictions that are certain, so that a single mistake on other
+    images costs without bound.
+    """
     return 1.0 if (_checked(logits, labels).argmax(axis=1) == labels).all() else temperature(logits, labels)
 
 

@@ -1,4 +1,4 @@
-"""Settings as text behind a name, as in `nasbench201:cells=2,without=none+avg_pool_3x3` or `attentive:k=5`."""
+"""Settings written as text behind a name, as in `nasbench201:cells=2,without=none+avg_pool_3x3` or `attentive:k=5`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import Any, get_type_hints
 
 from .errors import InputError, UnknownNameError
 
-SETTINGS = (bool, int, float, str, tuple[int, ...], tuple[str, ...])  # types that text can give
-DECLARED = ("name", "paper")  # what no text may change
+SETTING_TYPES = (bool, int, float, str, tuple[int, ...], tuple[str, ...])  # types that can be read from text
+FIXED_FIELDS = ("name", "paper")  # fields that settings may not change
 
 
 def with_settings(base: Any, name: str, settings: str) -> Any:
-    """A frozen dataclass with `key=value,...`, each value read by the type of its field."""
-    hints = {k: h for k, h in get_type_hints(type(base)).items() if h in SETTINGS}
-    fields = [f.name for f in dataclasses.fields(base) if f.name in hints and f.name not in DECLARED]
+    """Return a frozen dataclass with some of its fields changed.
+
+    Args:
+        base: The dataclass.
+        name: Its name in error messages.
+        settings: `key=value,...`; each value is read by the type of its field, `+` separates the items of a list.
+    """
+    hints = {k: h for k, h in get_type_hints(type(base)).items() if h in SETTING_TYPES}
+    fields = [f.name for f in dataclasses.fields(base) if f.name in hints and f.name not in FIXED_FIELDS]
     values: dict[str, Any] = {}
     for item in filter(None, settings.split(",")):
         key, equals, value = item.partition("=")

@@ -27,10 +27,17 @@ State = Hashable
 
 
 class Choice(NamedTuple):
-    """A gene: its name and options. With a `parent`, only the first `allowed[parent's option]` options may be taken.
+    """One gene of an architecture: a name, the options, and optionally a parent that limits them.
 
-    Two things need a parent: genes of blocks that a smaller depth leaves out (allowed: 1, so they are 0), and lists
-    whose length depends on another choice (ScaleNet's scaling stages).
+    With a parent, only the first `allowed[o]` options are valid when the parent takes option `o`. Two things need one:
+    blocks that a smaller depth leaves out (allowed 1, so that their gene is 0), and lists whose length depends on
+    another choice (ScaleNet's scaling stages).
+
+    Args:
+        name: Unique within the space, such as `stage2.depth`.
+        options: What a gene of 0, 1, ... stands for; at most 127. Their `str` is what users read and write.
+        parent: Position of another choice without a parent of its own, before this one; -1 for none.
+        allowed: For each option of the parent, how many of these options are valid.
     """
 
     name: str
@@ -40,15 +47,42 @@ class Choice(NamedTuple):
 
 
 class Space(ABC):
-    """Subclasses are frozen dataclasses: their fields are the space's parameters, and `Space()` is the paper's own.
+    """A set of architectures, and the network that each one stands for.
 
-    A subclass gives `choices` and `blueprint`; it may give `named`, `canonical`, the paper's own notation (`_parse`,
-    `_format`) and, where encodings are restricted further than `Choice.allowed` can say, `_flaw`, `size` and `sample`.
+    A space of your own is a frozen dataclass that derives from `SequentialSpace` (see there) or, if its networks cannot
+    be built from left to right, from `Space`. Its fields are the parameters of the space (resolution, classes, ...);
+    with their defaults the space should be the one of the paper. `supernetic.testing.check_space` tests the contract.
+
+    Every space has:
+
+    - `name` and `paper`, class attributes: what users type, and where the space comes from ("" if it is yours);
+    - `choices`, the genes;
+    - `blueprint(arch)`, the network (`SequentialSpace` derives it from your steps).
+
+    A space may also have:
+
+    - `named`, architectures with names of their own;
+    - `canonical`, if several encodings stand for the same network;
+    - `format` and `_parse`, a notation other than integers separated by commas;
+    - `_invalid_reason`, if there are rules that `Choice.allowed` cannot express. It returns the rule that an
+      architecture breaks, or "". Then override `size` and `sample` too: the defaults do not know these rules.
+
+    `sharing` says how a supernet shares weights among the networks; "" means that the space has no supernet:
+
+    - "choice": each option of each layer has weights of its own (SPOS, FairNAS, SCARLET-NAS);
+    - "cell": the same, for spaces of cells in which a layer may have several widths (NAS-Bench-101 and 201);
+    - "elastic": all options of a layer are slices of its largest option (AttentiveNAS);
+    - "scaled": like "choice", but widths are slices of the widest, from either end (ScaleNet).
+
+    Weights are shared by layer name. Two layers share weights only if their names are equal, so give a layer the same
+    name in every network in which it has the same role: `stage2.0` is the first block of the second stage, whatever its
+    kernel. Under "scaled", blocks must be called `stage<s>.<b>`, and `stage<s>.<b>.<n>` is the n-th copy of a block.
+    Within one network all names differ. `supernets.sharing` has the exact rules.
     """
 
     name: ClassVar[str]
     paper: ClassVar[str]
-    sharing: ClassVar[str] = ""  # how a supernet shares weights (`supernets.sharing`); "" if there is none
+    sharing: ClassVar[str] = ""
 
     @property
     @abstractmethod
@@ -57,7 +91,7 @@ class Space(ABC):
 
     @abstractmethod
     def blueprint(self, arch: Arch) -> Blueprint:
-        """The finished network that `arch` stands for."""
+        """Return the finished network that `arch` stands for."""
 
     @property
     def named(self) -> Mapping[str, Arch]:
@@ -66,11 +100,11 @@ class Space(ABC):
 
     @property
     def upscaled(self) -> Mapping[str, tuple[str, str]]:
-        """Names of larger siblings: (named architecture, scaling), read by `strategy.parse_scaling`."""
+        """Scaled versions of named architectures: (name, scaling as `strategy.parse_scaling` reads it)."""
         return {}
 
     def canonical(self, arch: Arch) -> Arch:
-        """The representative of all encodings of the same network."""
+        """Return the encoding that represents all encodings of the same network."""
         return arch
 
     @cached_property
@@ -84,7 +118,7 @@ class Space(ABC):
         return prod(sum(counts) for counts in self._families().values())
 
     def _families(self) -> dict[int, list[int]]:
-        """For each choice without a parent: how many ways its children can be set, for each of its options."""
+        """For each choice without a parent, by its option: in how many ways its children can be set."""
         ways = {i: [1] * len(c.options) for i, c in enumerate(self.choices) if c.parent < 0}
         for c in self.choices:
             if c.parent >= 0:
@@ -94,7 +128,7 @@ class Space(ABC):
     # --- validity -----------------------------------------------------------------------------------------------------
 
     def check(self, arch: Iterable[int]) -> Arch:
-        """`arch` as a tuple of plain integers, or an `ArchError` that names the first offending gene."""
+        """Return `arch` as a tuple of plain integers; an `ArchError` names the first invalid gene or broken rule."""
         genes = tuple(int(g) for g in arch)
         if len(genes) != len(self.choices):
             raise ArchError(f"an architecture of {self.name} has {len(self.choices)} integers, got {len(genes)}")
@@ -103,20 +137,27 @@ class Space(ABC):
             if not 0 <= g < limit:
                 why = "" if c.parent < 0 else f" when {self.choices[c.parent].name} is {genes[c.parent]}"
                 raise ArchError(f"{self.name}: choice {c.name} must lie in 0..{limit - 1}{why}, got {g}")
-        flaw = self._invalid_reason(genes)
-        if flaw:
-            raise ArchError(f"{self.name}: {flaw}, got {self.format(genes)}")
+        reason = self._invalid_reason(genes)
+        if reason:
+            raise ArchError(f"{self.name}: {reason}, got {self.format(genes)}")
         return genes
 
     def _invalid_reason(self, arch: Arch) -> str:
-        """A rule that `arch` breaks beyond the ranges of its choices, or nothing."""
+        """Return the rule that `arch` breaks although each gene is in range; "" if it is valid."""
         return ""
 
     def sample(self, rng: np.random.Generator, n: int, *, depth_uniform: bool = False) -> Archs:
-        """`n` architectures drawn uniformly over the valid encodings, or choice by choice with `depth_uniform`.
+        """Draw random architectures.
 
-        With `depth_uniform` every option allowed at a choice is equally likely (the usual way to draw from a supernet
-        with elastic depth); otherwise deeper networks are likelier, because there are more of them.
+        Args:
+            rng: The source of randomness.
+            n: How many to draw, with replacement.
+            depth_uniform: Draw choice by choice, every allowed option equally likely (the usual way to draw from a
+                supernet with elastic depth). Otherwise all valid encodings are equally likely, and deeper networks
+                are drawn more often because there are more of them.
+
+        Returns:
+            One architecture per row, as 8-bit integers.
         """
         archs = np.zeros((n, len(self.choices)), dtype=np.int8)
         for i, counts in self._families().items():
@@ -133,7 +174,7 @@ class Space(ABC):
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def parse(self, text: str) -> Arch:
-        """An architecture from its name, from integers separated by commas, or from the paper's own notation."""
+        """Read an architecture: its name, integers separated by commas, or the notation of the paper."""
         text = text.strip()
         if text.lower() in self.named:
             return self.named[text.lower()]
@@ -150,15 +191,15 @@ class Space(ABC):
         return self.check(arch)
 
     def format(self, arch: Arch) -> str:
-        """The architecture in the paper's own notation; `parse` reads it back."""
+        """Return the architecture in the notation of the paper; `parse` reads it back."""
         return ",".join(str(g) for g in arch)
 
     def _parse(self, text: str) -> Arch | None:
-        """Read the paper's notation; nothing if `text` is not in it."""
+        """Read the notation of the paper; None if `text` is not in it."""
         return None
 
     def name_of(self, arch: Arch) -> str:
-        """The name that the papers give this architecture, or its notation."""
+        """Return the name of this architecture if it has one, else its notation."""
         return next((n for n, a in self.named.items() if a == arch), self.format(arch))
 
     @cached_property
@@ -169,34 +210,72 @@ class Space(ABC):
 
 
 class SequentialSpace(Space):
-    """A space that is a small automaton: `step(i, state, genes) -> (layers, state')`.
+    """A space whose networks are built from left to right, by a small automaton.
 
-    Folding the steps over an architecture gives its blueprint; tabulating the reachable (i, state, genes) gives costs
-    over millions of architectures and drives exact counting and sampling (`costs.table`, `costs.budget`). The state is
-    what later steps need to know: the channels (after skips they depend on all earlier layers), the side, and so on.
+    A subclass writes `choices` and three methods:
+
+    - `start()` returns the layers that all networks begin with, and the state behind them;
+    - `step(i, state, genes)` returns the layers that gene `i` stands for, and the state behind them;
+    - `finish(state)` returns the layers that all networks end with.
+
+    The state is what later steps need to know, usually (channels, resolution) of the feature map. It must be hashable,
+    and small: its distinct values are enumerated. In return, costs of millions of architectures and exact counting and
+    sampling at a budget come for free, because each reachable (i, state, genes) is costed once (`costs.table`,
+    `costs.budget`).
+
+        @dataclass(frozen=True)
+        class Kernels(SequentialSpace):
+            name, paper, sharing = "kernels", "", "choice"
+
+            @property
+            def choices(self):
+                return tuple(Choice(f"layer{i}", (3, 5)) for i in range(4))
+
+            def start(self):
+                return [], 3
+
+            def step(self, i, state, genes):
+                kernel = (3, 5)[genes[0]]
+                layer = Layer(f"layer{i}", "conv", state, 16, resolution=32, resolution_out=32, kernel=kernel)
+                return [layer], 16
+
+            def finish(self, state):
+                pool = Layer("pool", "gap", state, state, resolution=32, resolution_out=1)
+                return [pool, Layer("classifier", "linear", state, 10, resolution=1, resolution_out=1)]
+
+    Steps that read several genes at once, or genes in another order, override `slots`.
     """
 
     is_chain: ClassVar[bool] = True  # each layer reads only the one before; false for cells, whose steps are edges
 
     @property
     def slots(self) -> tuple[tuple[int, ...], ...]:
-        """The genes that each step reads; one gene per step unless said otherwise."""
+        """Positions of the genes that each step reads; by default step `i` reads gene `i`."""
         return tuple((i,) for i in range(len(self.choices)))
 
     @abstractmethod
     def start(self) -> tuple[Sequence[Layer], State]:
-        """Layers that every network begins with, and the state behind them."""
+        """Return the layers that every network begins with, and the state behind them."""
 
     @abstractmethod
     def step(self, i: int, state: Any, genes: Arch) -> tuple[Sequence[Layer], State] | None:
-        """Layers of slot `i` and the state behind them; nothing if these genes are not valid after this state."""
+        """Return the layers of slot `i` and the state behind them.
+
+        Args:
+            i: Number of the step, counted from 0.
+            state: The state behind the step before.
+            genes: The genes of this slot.
+
+        Returns:
+            (layers, state), or None if these genes are not valid after this state.
+        """
 
     @abstractmethod
     def finish(self, state: Any) -> Sequence[Layer]:
-        """Layers that every network ends with."""
+        """Return the layers that every network ends with, down to the classifier."""
 
     def blueprint(self, arch: Arch) -> Blueprint:
-        """Fold the automaton over `arch`."""
+        """Return the network of `arch`, step by step."""
         layers, state = list(self.start()[0]), self.start()[1]
         for i, slot in enumerate(self.slots):
             taken = self.step(i, state, tuple(arch[g] for g in slot))
@@ -208,7 +287,7 @@ class SequentialSpace(Space):
         return Blueprint((*layers, *self.finish(state)))
 
     def layers(self) -> Iterator[Layer]:
-        """Every layer of every network, by a walk over the states that can be reached."""
+        """Yield every layer of every network, over all states that can be reached; layers may be repeated."""
         layers, state = self.start()
         yield from layers
         states = {state}

@@ -1,7 +1,7 @@
 """The equivariant learnable stabiliser: in a supernet, a linear map in place of a skip.
 
-Paper: Chu et al., "SCARLET-NAS", arXiv 1908.06022 (paper 004), section 4.1; on pooling too in "Single-path ranking
-correlations" (paper 002), where it is called linear transformer.
+Paper: Chu et al., "SCARLET-NAS", arXiv 1908.06022, section 4.1; behind pooling too in "Single-path ranking
+correlations", where it is called linear transformer.
 
 A 1x1 convolution without bias, BN and activation, with the stride of the layer and its nominal widths. Kinds:
 
@@ -15,22 +15,28 @@ from __future__ import annotations
 from .blueprint import Layer
 from .errors import UnknownNameError
 
-KINDS = ("skip", "skip+pool", "relu")
+STABILISER_KINDS = ("skip", "skip+pool", "relu")
 
 
-def require_stabiliser(kind: str, known: tuple[str, ...] = ("skip", "relu")) -> None:
-    """Refuse a kind that a space does not have; "" is none."""
-    if kind and kind not in known:
-        raise UnknownNameError("stabiliser", kind, known)
+def require_stabiliser(kind: str, kinds: tuple[str, ...] = ("skip", "relu")) -> None:
+    """Raise an error if `kind` is not one of the `kinds` that a space offers; "" means no stabiliser."""
+    if kind and kind not in kinds:
+        raise UnknownNameError("stabiliser", kind, kinds)
 
 
 def stabilise(skip: Layer, kind: str, c_out: int = 0) -> Layer:
-    """The stabiliser in place of a skip; its output may be wider than a skip's."""
+    """Return the stabiliser that replaces a skip.
+
+    Args:
+        skip: The layer to replace.
+        kind: One of `STABILISER_KINDS`.
+        c_out: Channels of its output, which may be wider than that of the skip; 0 for as many as the skip has.
+    """
     return skip._replace(
         kind="conv", kernel=1, c_out=c_out or skip.c_out, norm=False, act="relu" if kind == "relu" else ""
     )
 
 
 def is_stabiliser(layer: Layer) -> bool:
-    """Nothing else in the body of a network is a 1x1 convolution without BN."""
+    """Return whether a layer is a stabiliser: no other layer of a body is a 1x1 convolution without BN."""
     return layer.kind == "conv" and layer.kernel == 1 and not layer.norm and layer.stage > 0

@@ -1,7 +1,7 @@
 """The scaling rules: a network made deeper, wider and finer, as a transformation of its blueprint.
 
-Paper: "ScaleNet" (paper 003), equations 14-16; Tan & Le, "EfficientNet", arXiv 1905.11946; SCARLET-NAS (paper 004),
-Table 3. The three scale differently:
+Paper: "ScaleNet", equations 14-16; Tan & Le, "EfficientNet", arXiv 1905.11946; "SCARLET-NAS", Table 3. The three scale
+differently:
 
     rule           blocks of a stage                    widths                    last convolution
     scalenet       ceil(n d), copies of the last one    ceil(c w)                 as it was
@@ -23,53 +23,62 @@ from .blueprint import Blueprint, Layer, halved, make_divisible
 from .errors import InputError, UnknownNameError
 
 RULES = ("scalenet", "efficientnet", "repeat")
-SPATIAL = ("ceil", "floor")
-LARGEST = 16  # of a factor
-CHAIN = ("conv", "mbconv", "skip", "avgpool", "maxpool", "gap", "linear")
+SPATIAL_CONVENTIONS = ("ceil", "floor")
+MAX_FACTOR = 16  # of depth, width or resolution
+MAX_PIXELS = 10_000
+CHAIN_KINDS = ("conv", "mbconv", "skip", "avgpool", "maxpool", "gap", "linear")
 
 Squeeze = Callable[[Layer, int, int], int]  # (unscaled layer, input width, hidden width) -> channels inside its SE
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """How far to scale, and by which rule."""
+    """How far to scale a network, and by which rule.
+
+    Args:
+        depth: Factor of the number of blocks, at least 1.
+        width: Factor of the channels.
+        resolution: An int is the image resolution in pixels, a float a factor of it; None leaves it as it is.
+        rule: One of `RULES`; the head of this module says how they differ.
+        spatial: How the resolution behind a strided convolution is rounded; "floor" is ScaleNet's own count.
+    """
 
     depth: float = 1.0
     width: float = 1.0
-    resolution: int | float | None = None  # an int is a side in pixels, a float a factor
+    resolution: int | float | None = None
     rule: str = "scalenet"
-    spatial: str = "ceil"  # side of the map behind a strided convolution; `floor` is ScaleNet's own count
+    spatial: str = "ceil"
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
             raise UnknownNameError("scaling rule", self.rule, RULES)
-        if self.spatial not in SPATIAL:
-            raise UnknownNameError("spatial convention", self.spatial, SPATIAL)
-        if not 1 <= self.depth <= LARGEST:
-            raise InputError(f"scaling: depth must lie in 1..{LARGEST}, got {self.depth:g}")
-        if not 0 < self.width <= LARGEST:
-            raise InputError(f"scaling: width must be positive and at most {LARGEST}, got {self.width:g}")
+        if self.spatial not in SPATIAL_CONVENTIONS:
+            raise UnknownNameError("spatial convention", self.spatial, SPATIAL_CONVENTIONS)
+        if not 1 <= self.depth <= MAX_FACTOR:
+            raise InputError(f"scaling: depth must lie in 1..{MAX_FACTOR}, got {self.depth:g}")
+        if not 0 < self.width <= MAX_FACTOR:
+            raise InputError(f"scaling: width must be positive and at most {MAX_FACTOR}, got {self.width:g}")
         r = self.resolution
-        if isinstance(r, float) and not 0 < r <= LARGEST:
-            rule = f"a resolution factor must be positive and at most {LARGEST} (pixels are written {r:g}px)"
+        if isinstance(r, float) and not 0 < r <= MAX_FACTOR:
+            rule = f"a resolution factor must be positive and at most {MAX_FACTOR} (pixels are written {r:g}px)"
             raise InputError(f"scaling: {rule}, got {r:g}")
-        if isinstance(r, int) and not 1 <= r <= 10_000:
-            raise InputError(f"scaling: a resolution in pixels must lie in 1..10000, got {r}")
+        if isinstance(r, int) and not 1 <= r <= MAX_PIXELS:
+            raise InputError(f"scaling: a resolution in pixels must lie in 1..{MAX_PIXELS}, got {r}")
 
     def channels(self, width: int) -> int:
-        """A width of the base network, scaled."""
+        """Return a width of the base network, scaled."""
         if self.width == 1:
             return width
         return ceil_of(width * self.width) if self.rule == "scalenet" else make_divisible(width * self.width)
 
     def pixels(self, resolution: int) -> int:
-        """The image side of the base network, scaled."""
+        """Return the image resolution of the base network, scaled."""
         if self.resolution is None:
             return resolution
         return self.resolution if isinstance(self.resolution, int) else ceil_of(resolution * self.resolution)
 
     def repeats(self, blocks: int) -> tuple[int, ...]:
-        """How often each of the blocks of one stage appears."""
+        """Return how often each block of a stage with that many blocks appears."""
         if self.rule == "repeat":
             return (ceil_of(self.depth),) * blocks
         return (1,) * (blocks - 1) + (1 + ceil_of(blocks * self.depth) - blocks,)
@@ -77,7 +86,17 @@ class Scaling:
     def feed(
         self, state: tuple[int, int], layer: Layer, repeats: int, squeeze: Squeeze
     ) -> tuple[list[Layer], tuple[int, int]]:
-        """One layer of the base network, scaled and repeated, behind a map of `state` = (channels, side)."""
+        """Scale one layer of the base network, and repeat it.
+
+        Args:
+            state: (channels, resolution) of the feature map in front of the layer.
+            layer: The layer of the base network.
+            repeats: How often it appears.
+            squeeze: The rule for the channels inside squeeze-excite.
+
+        Returns:
+            The scaled layers, and (channels, resolution) behind them.
+        """
         channels, resolution = state
         scaled = []
         for copy in range(repeats):
@@ -111,15 +130,15 @@ class Scaling:
 
 
 def parse_scaling(text: str) -> Scaling:
-    """`depth=2.0,width=1.4,resolution=380px,rule=repeat`; a resolution without `px` is a factor."""
+    """Read a scaling such as `depth=2.0,width=1.4,resolution=380px,rule=repeat`; without `px` it is a factor."""
     values: dict[str, float | str] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             raise InputError(f"a scaling is key=value,..., got {item!r}")
-        known = [f.name for f in fields(Scaling)]
-        if key not in known:
-            raise UnknownNameError("key of a scaling", key, known)
+        keys = [f.name for f in fields(Scaling)]
+        if key not in keys:
+            raise UnknownNameError("key of a scaling", key, keys)
         values[key] = value if key in ("rule", "spatial") else _number(key, value)
     return Scaling(**values)  # type: ignore[arg-type]
 
@@ -137,9 +156,9 @@ def _number(key: str, text: str) -> float:
 
 
 def scale(blueprint: Blueprint, scaling: Scaling) -> Blueprint:
-    """The scaled network. Only chains of blocks can be scaled: copies have no place in a cell."""
+    """Return the scaled network. Only chains of blocks can be scaled: copies have no place in a cell."""
     for layer in blueprint:
-        if layer.kind not in CHAIN or layer.inputs or layer.groups not in (1, layer.c_in):
+        if layer.kind not in CHAIN_KINDS or layer.inputs or layer.groups not in (1, layer.c_in):
             raise InputError(f"only chains of blocks can be scaled: layer {layer.name} ({layer.label}) is not one")
     squeeze = squeeze_of(blueprint)
     blocks = Counter(layer.stage for layer in blueprint if is_block(layer))
@@ -155,7 +174,7 @@ def scale(blueprint: Blueprint, scaling: Scaling) -> Blueprint:
 
 
 def _renamed(copy: Layer, used: set[str]) -> Layer:
-    """A copy under a name that is not `used`: a network that was scaled before already has copies."""
+    """Give a copy a name that is not `used` yet: a network that was scaled before already has copies."""
     name = copy.name
     while name in used:
         name += ".1"
@@ -164,12 +183,12 @@ def _renamed(copy: Layer, used: set[str]) -> Layer:
 
 
 def is_block(layer: Layer) -> bool:
-    """What depth counts: layers of the body that compute something."""
+    """Return whether depth counts the layer: it belongs to the body and computes something."""
     return layer.stage > 0 and layer.kind in ("mbconv", "conv")
 
 
 def _copy(layer: Layer, number: int, squeeze: Squeeze) -> Layer:
-    """A further copy of a block, before it is scaled: it keeps side and width."""
+    """Return copy `number` of a block, before it is scaled: it keeps resolution and width."""
     hidden = round(layer.c_out * layer.expansion) if layer.kind == "mbconv" else 0
     return layer._replace(
         name=f"{layer.name}.{number}",
@@ -181,7 +200,7 @@ def _copy(layer: Layer, number: int, squeeze: Squeeze) -> Layer:
 
 
 def _nominal(layer: Layer) -> int:
-    """The width that the hidden width is a multiple of: the input's, unless skipped layers have narrowed that."""
+    """Return the width that the hidden width is a multiple of: the input's, unless skipped layers have narrowed it."""
     exact = round(layer.c_in * layer.expansion) == layer.hidden
     return layer.c_in if exact else round(layer.hidden / layer.expansion)
 
@@ -205,12 +224,12 @@ def by_hidden_8(layer: Layer, c_in: int, hidden: int) -> int:
 
 
 def in_proportion(layer: Layer, c_in: int, hidden: int) -> int:
-    """The share of the hidden width that it has in the base network."""
+    """The same share of the hidden width as in the base network."""
     return max(1, round(hidden * layer.se / layer.hidden))
 
 
 def squeeze_of(network: Iterable[Layer]) -> Squeeze:
-    """The first rule that explains every squeeze-excite of a network."""
+    """Return the first rule that explains every squeeze-excite of a network."""
     layers = [layer for layer in network if layer.se]
     for rule in (by_hidden, by_input, by_hidden_8):
         if all(rule(layer, layer.c_in, layer.hidden) == layer.se for layer in layers):
@@ -219,5 +238,5 @@ def squeeze_of(network: Iterable[Layer]) -> Squeeze:
 
 
 def ceil_of(x: float) -> int:
-    """The ceiling, safe against the noise of a product such as 25 * 1.12."""
+    """Return the ceiling of `x`, ignoring the rounding error of a product such as 25 * 1.12."""
     return ceil(x - 1e-9)

@@ -8,34 +8,34 @@ import numpy as np
 import pytest
 
 from supernetic.benchmarks import files, macro, nasbench201
-from supernetic.benchmarks.files import DATA, archs_of, index_of, read_bundled, read_npz, restored, stored
+from supernetic.benchmarks.files import DATA_DIR, archs_of, index_of, read_bundled, read_npz, restored, stored
 from supernetic.errors import TableError
 from supernetic.spaces.nasbench201 import NASBench201
 
-BUNDLED = [nasbench201.ACCURACIES, nasbench201.LATENCIES, macro.FILE]
+BUNDLED = [nasbench201.ACCURACY_FILE, nasbench201.LATENCY_FILE, macro.TABLE_FILE]
 
 
 @pytest.mark.parametrize(("name", "digest"), BUNDLED)
 def test_readme_states_licence_and_checksum_of_every_file(name: str, digest: str) -> None:
-    row = next(line for line in (DATA / "README.md").read_text().splitlines() if f"`{name}`" in line)
+    row = next(line for line in (DATA_DIR / "README.md").read_text().splitlines() if f"`{name}`" in line)
     assert digest in row
     assert re.search(r"arXiv \d{4}\.\d{5}.*(MIT|Apache-2.0)", row)
-    assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest
+    assert hashlib.sha256((DATA_DIR / name).read_bytes()).hexdigest() == digest
 
 
 def test_bundled_files_are_small_and_hold_no_strings() -> None:
-    assert {p.name for p in DATA.glob("*.npz")} == {name for name, _ in BUNDLED}
-    assert sum(p.stat().st_size for p in DATA.glob("*.npz")) < 3e6
+    assert {p.name for p in DATA_DIR.glob("*.npz")} == {name for name, _ in BUNDLED}
+    assert sum(p.stat().st_size for p in DATA_DIR.glob("*.npz")) < 3e6
     for name, digest in BUNDLED:
         assert all(a.dtype.kind in "if" for a in read_bundled(name, digest).values())
 
 
 def test_a_damaged_or_missing_bundled_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, digest = macro.FILE
-    monkeypatch.setattr(files, "DATA", tmp_path)
+    name, digest = macro.TABLE_FILE
+    monkeypatch.setattr(files, "DATA_DIR", tmp_path)
     with pytest.raises(TableError, match=r"macro\.npz cannot be read: No such file"):
         read_bundled(name, digest)
-    whole = (DATA / name).read_bytes()
+    whole = (DATA_DIR / name).read_bytes()
     for damaged in (whole[:-100], whole[:5000] + b"x" + whole[5001:]):
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(TableError, match=r"macro\.npz is damaged: its SHA-256 must be 4724"):

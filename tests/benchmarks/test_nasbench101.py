@@ -149,7 +149,7 @@ def test_smaller_cells_only(file: Path) -> None:
 
 
 def test_other_spaces_are_refused(file: Path) -> None:
-    with pytest.raises(InputError, match="not of macro"):
+    with pytest.raises(InputError, match="nasbench101-chain, got macro"):
         load(file, Macro())
 
 
@@ -173,8 +173,8 @@ GOOD = metrics(evaluation(108, 1, 1, 0.9, 0.8))
         (json.dumps(["h", 108, "0100", "input,output", "!!"]).encode(), "record 1 is malformed"),
         (json.dumps(["h", 108, "0100", "input,output", GOOD[:-8]]).encode(), "record 1 is malformed"),
         (json.dumps(["h", 108, "0100", "input,output", metrics()]).encode(), "record 1 is malformed"),
-        (json.dumps(["h", 108, "01x0", "input,output", GOOD]).encode(), "record 1 is no cell"),
-        (json.dumps(["h", 108, "0000", "input,output", GOOD]).encode(), "record 1 is no cell"),
+        (json.dumps(["h", 108, "01x0", "input,output", GOOD]).encode(), "record 1 is not a cell"),
+        (json.dumps(["h", 108, "0000", "input,output", GOOD]).encode(), "record 1 is not a cell"),
         (json.dumps(["h", 108, "010001000", "input,conv5x5,output", GOOD]).encode(), "unknown operation 'conv5x5'"),
     ],
 )

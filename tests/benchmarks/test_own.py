@@ -58,7 +58,7 @@ def test_test_columns_are_known_by_their_name(tmp_path: Path) -> None:
         ("arch,acc\n", "at least one row, got 1 lines"),
         ("arch,acc\n00000000,1\n00000001\n", "row 2 of .*mine.csv must have 2 cells, got 1"),
         ("arch,acc\n00000000,1\n00000001,2,3\n", "must have 2 cells, got 3"),
-        ("arch,acc\n00000000,1\n0000000x,2\n", "row 2 of .* is no architecture: macro: .* got '0000000x'"),
+        ("arch,acc\n00000000,1\n0000000x,2\n", "row 2 of .* is not an architecture: macro: .* got '0000000x'"),
         ("arch,acc\n00000005,1\n", "row 1 of .*layer7 must lie in 0..2, got 5"),
         ("arch,acc\n00000000,1\n00000001,high\n", "'acc' of .* must hold numbers, got 'high' in row 2"),
         ("arch,acc\n00000000,inf\n", "'acc' of .* must hold finite numbers, got inf in row 1"),

@@ -110,7 +110,7 @@ def test_masks_add_up_and_nothing_masked_changes_nothing() -> None:
 def test_bad_masks() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'skip_connect'"):
         nasbench201.load().restrict(["skip_conect"])
-    with pytest.raises(InputError, match="macro has no operations to mask"):
+    with pytest.raises(InputError, match="macro has no operations that can be masked"):
         macro.load().restrict(["Identity"])
 
 

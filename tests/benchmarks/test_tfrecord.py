@@ -50,7 +50,7 @@ def test_crc32c_of_published_vectors() -> None:
 
 
 def test_records_come_back_over_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tfrecord, "BATCH", 4)
+    monkeypatch.setattr(tfrecord, "FRAMES_PER_BATCH", 4)
     rng = np.random.default_rng(0)
     records = [rng.bytes(int(n)) for n in rng.integers(0, 50, 11)]
     assert list(frames(write(tmp_path / "r.tfrecord", records))) == records

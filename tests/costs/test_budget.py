@@ -23,8 +23,8 @@ Draw = Callable[[np.random.Generator, int], Archs]
 
 
 def by_units(space: SequentialSpace, window: Window, prior: str) -> Draw:
-    walk = cost_graph_of(space, "macs", prior)
-    counts = count_suffixes(walk, walk.unit)
+    graph = cost_graph_of(space, "macs", prior)
+    counts = count_suffixes(graph, graph.unit)
     return lambda rng, n: counts.sample(rng, n, *window)
 
 
@@ -35,8 +35,8 @@ def by_halves(space: SequentialSpace, window: Window, prior: str) -> Draw:
 
 
 def by_bins(space: SequentialSpace, window: Window, prior: str) -> Draw:
-    walk = cost_graph_of(space, "macs", prior)
-    counts = count_suffixes(walk, 5 * walk.unit + 1, window[1])
+    graph = cost_graph_of(space, "macs", prior)
+    counts = count_suffixes(graph, 5 * graph.unit + 1, window[1])
     macs = Constraint("macs", *window)
     sampler = BudgetSampler(space, (macs,), "", lambda rng, n: counts.sample(rng, n, *window), (macs,))
     return lambda rng, n: sampler.sample(rng, n)[0]
@@ -153,8 +153,8 @@ def test_whole_numbers_in_a_window() -> None:
     ("name", "where", "message"),
     [
         ("attentive", "macs in 1M..2M", r"run from 203\.4M to 1\.939G"),
-        ("attentive", "macs in 203389569..203389570", "nearest there are: 203,389,568 and 203,830,400"),
-        ("nasbench201", "macs in 8M..9M", "nearest there are: 7,783,040 and 11,715,200"),
+        ("attentive", "macs in 203389569..203389570", "nearest costs are 203,389,568 and 203,830,400"),
+        ("nasbench201", "macs in 8M..9M", "nearest costs are 7,783,040 and 11,715,200"),
         ("scalenet", "macs>=1000G", "run from"),
         ("macro", "peak<=10", "0 of 3 architectures satisfied"),
     ],
@@ -208,7 +208,7 @@ def test_latency_windows_are_told_in_milliseconds(layer_cost: LayerCost) -> None
     space = catalog.space("macro")
     with pytest.raises(BudgetError, match=r"latency/ms<=0.001; its latency/ms run from 0\.\d+ to 0\.\d+"):
         budget_sampler(space, [parse_where("latency<=0.001ms")], layer_cost=layer_cost)
-    with pytest.raises(InputError, match="latency/ms has to be measured before"):
+    with pytest.raises(InputError, match="a budget in latency/ms needs measurements"):
         budget_sampler(space, [parse_where("latency<=8ms")])
     assert window_of(Constraint("latency/ms", 4.35, 8.7), 1_000_000) == (4_350_000, 8_700_000)
     assert window_of(Constraint("latency/ms", 4.35, 8.7, True, True), 1_000_000) == (4_350_001, 8_699_999)
@@ -226,7 +226,7 @@ def test_bad_requests() -> None:
         budget_sampler(macro, method="proposal", prior="depth-uniform")
     with pytest.raises(InputError, match="contradict"):
         budget_sampler(macro, [parse_where("macs<=3M"), parse_where("cost/macs>=4M")])
-    with pytest.raises(InputError, match="needs a space that is an automaton"):
+    with pytest.raises(InputError, match="a prior file needs a SequentialSpace, got nasbench101"):
         budget_sampler(catalog.space("nasbench101"), prior={"0-1": {"0": 1.0}})
 
 

@@ -18,8 +18,8 @@ def test_counts_equal_brute_force(small: tuple[SequentialSpace, Archs]) -> None:
     space, archs = small
     for metric in ("macs", "params"):
         costs = costs_of(space, archs, metric)
-        walk = cost_graph_of(space, metric)
-        counts = count_suffixes(walk, walk.unit)
+        graph = cost_graph_of(space, metric)
+        counts = count_suffixes(graph, graph.unit)
         assert counts.exact
         for low, high in windows(costs):
             expected = int(((costs >= low) & (costs <= high)).sum())
@@ -29,8 +29,8 @@ def test_counts_equal_brute_force(small: tuple[SequentialSpace, Archs]) -> None:
 def test_coarse_units_count_a_superset(small: tuple[SequentialSpace, Archs]) -> None:
     space, archs = small
     costs = costs_of(space, archs)
-    walk = cost_graph_of(space)
-    counts = count_suffixes(walk, 7 * walk.unit + 3)
+    graph = cost_graph_of(space)
+    counts = count_suffixes(graph, 7 * graph.unit + 3)
     assert not counts.exact
     for low, high in windows(costs):
         assert counts.weight(low, high) >= ((costs >= low) & (costs <= high)).sum()
@@ -39,9 +39,9 @@ def test_coarse_units_count_a_superset(small: tuple[SequentialSpace, Archs]) -> 
 
 def test_a_cap_changes_nothing_below_it(small: tuple[SequentialSpace, Archs]) -> None:
     space, archs = small
-    walk, costs = cost_graph_of(space), costs_of(space, archs)
+    graph, costs = cost_graph_of(space), costs_of(space, archs)
     half = int(np.median(costs))
-    full, capped = count_suffixes(walk, walk.unit), count_suffixes(walk, walk.unit, half)
+    full, capped = count_suffixes(graph, graph.unit), count_suffixes(graph, graph.unit, half)
     assert capped.weight(0, half) == full.weight(0, half) == (costs <= half).sum()
     assert capped.suffixes[0].shape[1] < full.suffixes[0].shape[1]
 
@@ -51,17 +51,17 @@ def test_totals_are_exact_integers(name: str) -> None:
     """7^19 exceeds what floats count exactly, 13^19 what 64 bits hold."""
     space = catalog.space(name)
     assert isinstance(space, SequentialSpace)
-    walk = cost_graph_of(space)
-    least, most = walk.extremes()
-    unit = max(walk.unit, (most - least) // 1000)
-    assert count_exactly(count_suffixes(walk, unit), least, most) == space.size
+    graph = cost_graph_of(space)
+    least, most = graph.extremes()
+    unit = max(graph.unit, (most - least) // 1000)
+    assert count_exactly(count_suffixes(graph, unit), least, most) == space.size
 
 
 def test_nearest_costs(small: tuple[SequentialSpace, Archs]) -> None:
     space, archs = small
     costs = np.unique(costs_of(space, archs))
-    walk = cost_graph_of(space)
-    counts = count_suffixes(walk, walk.unit)
+    graph = cost_graph_of(space)
+    counts = count_suffixes(graph, graph.unit)
     gaps = np.flatnonzero(np.diff(costs) > 2)
     assert len(gaps) > 0
     for i in gaps[:: max(1, len(gaps) // 5)]:
@@ -72,5 +72,5 @@ def test_nearest_costs(small: tuple[SequentialSpace, Archs]) -> None:
 def test_no_draws_are_no_rows() -> None:
     space = catalog.space("macro")
     assert isinstance(space, SequentialSpace)
-    walk = cost_graph_of(space)
-    assert count_suffixes(walk, walk.unit).sample(np.random.default_rng(0), 0, 0, 1 << 60).shape == (0, 8)
+    graph = cost_graph_of(space)
+    assert count_suffixes(graph, graph.unit).sample(np.random.default_rng(0), 0, 0, 1 << 60).shape == (0, 8)

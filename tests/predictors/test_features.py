@@ -74,7 +74,7 @@ def test_votes_are_a_block_and_part_of_the_prior() -> None:
     votes = {"proxy/cheap": lambda archs: -costs_of(space, archs).astype(float)}
     archs = draw(space, 50)
     x = Features(space, extra=votes, prior=["proxy/cheap"])(archs)
-    assert x.blocks["votes"].shape == (50, 1)
+    assert x.blocks["extra"].shape == (50, 1)
     assert np.corrcoef(rankdata(x.prior), rankdata(-costs_of(space, archs)))[0, 1] > 0.999
     assert Features(space, extra=votes).prior[-1] == "proxy/cheap"
 
@@ -84,7 +84,7 @@ def test_no_vote_is_the_worst_vote() -> None:
     features = Features(space, extra={"proxy/some": lambda a: np.where(a[:, 0] == 0, np.nan, a[:, 0])})
     x = features(draw(space, 30))
     worst = draw(space, 30)[:, 0] == 0
-    assert x.blocks["votes"][worst].max() < x.blocks["votes"][~worst].min()
+    assert x.blocks["extra"][worst].max() < x.blocks["extra"][~worst].min()
 
 
 def test_refusals() -> None:

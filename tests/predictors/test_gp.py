@@ -14,7 +14,7 @@ from supernetic.benchmarks import macro
 from supernetic.errors import InputError
 from supernetic.predictors import Described, Features, GaussianProcess
 from supernetic.predictors.features import normal_scores
-from supernetic.predictors.gp import FREQUENCIES, JITTER, OFFSET, _loss, _matern, _squares, _waves
+from supernetic.predictors.gp import FREQUENCIES_PER_BLOCK, JITTER, MEAN_VARIANCE, _loss, _matern, _squares, _waves
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def test_predictions_are_those_of_scikit_learn() -> None:
     x = Described({"graph": both.blocks["graph"]}, np.zeros(40))
     ours = GaussianProcess().fit(x[np.arange(25)], y[:25])
     kernel = (
-        ConstantKernel(OFFSET)
+        ConstantKernel(MEAN_VARIANCE)
         + ConstantKernel(ours.trend) * DotProduct(1e-9)
         + ConstantKernel(ours.variances["graph"]) * Matern(ours.length, nu=2.5)
     )
@@ -51,7 +51,7 @@ def test_gradients_are_differences() -> None:
     start = np.log([0.1, 0.3, 1.0, 0.5, 0.5])
 
     def loss(logs: Floats) -> tuple[float, Floats]:
-        return _loss(logs, start, y, OFFSET + JITTER * np.eye(20), lines, squares)
+        return _loss(logs, start, y, MEAN_VARIANCE + JITTER * np.eye(20), lines, squares)
 
     def value(logs: Floats) -> float:
         return loss(logs)[0]
@@ -76,7 +76,7 @@ def test_waves_approximate_the_kernel() -> None:
     x = np.random.default_rng(1).standard_normal((30, 4)) / 2
     rng = np.random.default_rng(2)
     approximate = np.mean([w @ w.T for w in (_waves(x, rng) for _ in range(40))], axis=0)
-    assert np.abs(approximate - _matern(_squares(x, x), 1.0)[0]).max() < 4 / np.sqrt(40 * FREQUENCIES)
+    assert np.abs(approximate - _matern(_squares(x, x), 1.0)[0]).max() < 4 / np.sqrt(40 * FREQUENCIES_PER_BLOCK)
 
 
 def test_labels_count_by_rank_alone() -> None:
@@ -106,7 +106,7 @@ def test_few_labels_order_nasbench_macro(n: int, least: float) -> None:
 
 def test_refusals() -> None:
     x, y = made_up(5)
-    with pytest.raises(InputError, match="2 architectures or more"):
+    with pytest.raises(InputError, match="at least 2 architectures"):
         GaussianProcess().fit(x[np.arange(1)], y[:1])
     with pytest.raises(InputError, match="finite label"):
         GaussianProcess().fit(x, [1, 2, 3, 4, np.nan])

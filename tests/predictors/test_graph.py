@@ -13,7 +13,7 @@ from supernetic import catalog
 from supernetic.blueprint import Blueprint
 from supernetic.costs.live_layers import live
 from supernetic.costs.macs import add_up
-from supernetic.predictors.graph import Networks, block_of, cut, look_of
+from supernetic.predictors.graph import Networks, block_of, cut, path_layer_of
 from supernetic.space import Arch
 from supernetic.spaces.nasbench201 import NASBench201
 
@@ -45,7 +45,7 @@ def test_lengths_and_numbers_of_paths(name: str) -> None:
     blueprints = [space.blueprint(tuple(a)) for a in space.sample(np.random.default_rng(0), 15).tolist()]
     columns = columns_of(*blueprints)
     for i, blueprint in enumerate(blueprints):
-        looks = [look_of(layer) for layer in blueprint]
+        looks = [path_layer_of(layer) for layer in blueprint]
         paths = list(paths_of(blueprint))
         if not paths:
             assert not any(v[i] for n, v in columns.items() if not n.startswith("cost"))
@@ -68,7 +68,7 @@ def test_only_live_layers_are_counted(name: str) -> None:
     columns = columns_of(*blueprints)
     for i, blueprint in enumerate(blueprints):
         alive = live(blueprint)
-        counts = Counter("layers" + look_of(x).word for x in alive if look_of(x).word)
+        counts = Counter("layers" + path_layer_of(x).word for x in alive if path_layer_of(x).word)
         assert counts.keys() <= columns.keys()
         for column, values in columns.items():
             if column.startswith("layers") and " in stage " not in column:

@@ -6,7 +6,7 @@ import pytest
 from supernetic.catalog import space
 from supernetic.costs.table import LayerCost, costs_of
 from supernetic.errors import InputError, UnknownNameError
-from supernetic.samplers.attentive import DRAWS, Attentive, _counts, _proposal, _window
+from supernetic.samplers.attentive import DRAW_METHODS, Attentive, _counts, _proposal, _window
 from supernetic.samplers.step import Draw
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
@@ -65,7 +65,7 @@ def test_exact_draws_are_uniform_over_the_bin() -> None:
     label = np.rint(costs_of(made, archs) / proposal.step)
     place = int(np.argmin([abs((label == b).sum() - 120) for b in proposal.bins]))
     members = archs[label == proposal.bins[place]]
-    drawn = DRAWS["exact"](proposal, place, np.random.default_rng(0), 60 * len(members))
+    drawn = DRAW_METHODS["exact"](proposal, place, np.random.default_rng(0), 60 * len(members))
     found, counts = np.unique(drawn, axis=0, return_counts=True)
     assert np.array_equal(found, np.unique(members, axis=0))
     chi = ((counts - 60) ** 2 / 60).sum()
@@ -106,7 +106,7 @@ def test_budgets_of_latency(draws: str, slowness: LayerCost) -> None:
 
 
 def test_latency_needs_measurements() -> None:
-    with pytest.raises(InputError, match="latency/ms has to be measured"):
+    with pytest.raises(InputError, match="a budget in latency/ms needs measurements"):
         Attentive(metric="latency/ms", rows=ROWS)(Macro(), Draw(np.random.default_rng(0)))
     with pytest.raises(UnknownNameError, match="attentive metric 'peak'"):
         Attentive(metric="peak")

@@ -58,7 +58,7 @@ def test_windows_of_latency(slowness: LayerCost) -> None:
         found = costs_of(made, np.array([p.arch for s in steps for p in s.paths]), layer_cost)
         assert ((found >= 2000) & (found <= 6000)).all()
         assert len(set(found.tolist())) > 5
-    with pytest.raises(InputError, match="latency/ms has to be measured"):
+    with pytest.raises(InputError, match="a budget in latency/ms needs measurements"):
         Budgeted(("latency<=4ms",))(made, Draw(np.random.default_rng(0)))
 
 

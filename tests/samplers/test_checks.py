@@ -66,12 +66,13 @@ class Empty:
 
 def test_what_is_found() -> None:
     text = " ".join(contract_violations(Loose(), Macro(), steps=2))
-    for part in ("frozen dataclass", "differs when it is drawn twice", "before any path", "changes from step to step"):
+    parts = ("frozen dataclass", "same when it is drawn again", "must follow one that learns", "same at every step")
+    for part in parts:
         assert part in text
     text = " ".join(contract_violations(Numpy(), Macro(), steps=1))
     for part in ("plain integers", "label or teacher, got 'nobody'", "mean or sum, got 'most'"):
         assert part in text
-    assert list(contract_violations(Empty(), Macro(), steps=1)) == ["a step has no path"]
+    assert list(contract_violations(Empty(), Macro(), steps=1)) == ["a step must have at least one path"]
 
 
 def test_foreign_architectures_are_refused() -> None:

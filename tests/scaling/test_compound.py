@@ -42,5 +42,5 @@ def test_a_width_by_brute_force(growth: float) -> None:
 
 
 def test_too_large() -> None:
-    with pytest.raises(BudgetError, match="no scaling up to"):
+    with pytest.raises(BudgetError, match="the MACs to scale to must be at most"):
         at_width(NETWORK, 1e15, 1.0, 32)

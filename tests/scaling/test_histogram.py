@@ -49,7 +49,7 @@ def test_all_values_together() -> None:
 def test_refusals() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'plain'"):
         sampling(ScaleNet(), "plane")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="only a base space times a scaling space has stages, scalenet-base is none"):
+    with pytest.raises(InputError, match="must be a base space times a scaling space, got scalenet-base"):
         sampling(ScaleNetBase())
     with pytest.raises(InputError, match="number of paths must be at least 1, got 0"):
         sampling(ScaleNet(), n=0)

@@ -57,5 +57,5 @@ def test_a_declared_space() -> None:
 
 def test_base_models_of_several_sides_are_refused() -> None:
     space = catalog.space("attentive")
-    with pytest.raises(InputError, match="attentive cannot be scaled: its networks must all have one image side"):
+    with pytest.raises(InputError, match="attentive cannot be scaled: its networks must all have the same resolution"):
         lists_for(space, Budgets(700e6, 100e6))

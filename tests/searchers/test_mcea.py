@@ -21,7 +21,7 @@ from supernetic.searchers.mcea import MCEA, STILL_ROUNDS, chain_of, two_points
 from supernetic.searchers.variation import limits
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
-from supernetic.spaces.scaled import GENES, Strategies
+from supernetic.spaces.scaled import SCALING_GENES, Strategies
 
 SPACE = Macro(channels=8, head=160) * Strategies(
     ((1.0,), (1.0, 1.2, 1.4), (1.2, 1.4, 1.6)), ((32,), (36, 40, 44), (44, 48, 54))
@@ -48,11 +48,13 @@ class Landscape:
         return [{"toy/score": s, "toy/loss": -s} for s in scores]
 
     def score(self, arch: Arch) -> float:
-        wrong = sum(a != b for a, b in zip(arch[GENES:], self.base, strict=True))
+        wrong = sum(a != b for a, b in zip(arch[SCALING_GENES:], self.base, strict=True))
         if arch[0] == 0:
             return -float(wrong)
         best = SPACE.canonical(self.strategies[arch[0] - 1] + self.base)
-        return -float(wrong + sum(abs(a - b) for a, b in zip(arch[1:GENES], best[1:GENES], strict=True)))
+        return -float(
+            wrong + sum(abs(a - b) for a, b in zip(arch[1:SCALING_GENES], best[1:SCALING_GENES], strict=True))
+        )
 
 
 TASK = SearchProblem(SPACE, (Objective("toy/score", True),))
@@ -99,9 +101,9 @@ def test_the_chain(states: list[State]) -> None:
 
 def test_everything_evaluated_is_near_its_budget(trials: list[Trial]) -> None:
     assert {t.arch[0] for t in trials} == {1, 2}  # the base's own accuracy is no part of the score
-    own = {t.arch[GENES:]: cost(SPACE.base.blueprint(t.arch[GENES:])).macs for t in trials}
+    own = {t.arch[SCALING_GENES:]: cost(SPACE.base.blueprint(t.arch[SCALING_GENES:])).macs for t in trials}
     assert max(abs(macs - 4e6) for macs in own.values()) <= 0.5e6
-    off = [abs(cost(SPACE.blueprint(t.arch)).macs / 2 ** t.arch[0] - own[t.arch[GENES:]]) for t in trials]
+    off = [abs(cost(SPACE.blueprint(t.arch)).macs / 2 ** t.arch[0] - own[t.arch[SCALING_GENES:]]) for t in trials]
     assert np.mean(np.array(off) <= 1e6) > 0.9  # the first strategies need fit their base models only on average
 
 

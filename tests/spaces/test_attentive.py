@@ -1,7 +1,7 @@
 import pytest
 
 from supernetic.errors import ArchError
-from supernetic.spaces.attentive import RELEASED, Attentive
+from supernetic.spaces.attentive import RELEASED_NETWORKS, Attentive
 
 
 def test_size_and_encoding() -> None:
@@ -11,10 +11,10 @@ def test_size_and_encoding() -> None:
     assert sorted(g for slot in space.slots for g in slot) == list(range(31))
 
 
-@pytest.mark.parametrize("name", RELEASED)
+@pytest.mark.parametrize("name", RELEASED_NETWORKS)
 def test_released_networks_are_written_as_released(name: str) -> None:
     space = Attentive()
-    assert space.format(space.named[name]) == RELEASED[name]
+    assert space.format(space.named[name]) == RELEASED_NETWORKS[name]
     assert space.name_of(space.named[name]) == name
 
 

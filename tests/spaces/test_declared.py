@@ -210,7 +210,7 @@ def test_the_two_that_come_with_it() -> None:
     assert all(d > 1.5 * w for d, w in zip(deep_blocks, wide_blocks, strict=True))
     for a, b in zip(deep.stages, wide.stages, strict=True):  # type: ignore[attr-defined]
         assert sum(a.width) / len(a.width) <= sum(b.width) / len(b.width)
-    assert (deep.name, deep.paper, wide.name) == ("deep-narrow", "001", "shallow-wide")
+    assert (deep.name, deep.paper, wide.name) == ("deep-narrow", "AttentiveNAS", "shallow-wide")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

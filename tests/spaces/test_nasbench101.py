@@ -54,7 +54,7 @@ def test_other_published_parameter_counts() -> None:
 
 def test_cells_from_the_benchmark_are_canonical() -> None:
     # The order of vertices in the benchmark's records is what `canonical` claims to restore.
-    for text in [*(t for n, t in nasbench101.CELLS.items() if n.startswith("small-data")), FIRST_RECORD]:
+    for text in [*(t for n, t in nasbench101.NAMED_CELLS.items() if n.startswith("small-data")), FIRST_RECORD]:
         arch = SPACE.parse(text)
         assert SPACE.canonical(arch) == arch
 
@@ -127,7 +127,7 @@ def test_notation() -> None:
         assert SPACE.parse(",".join(map(str, arch))) == arch
     assert SPACE.format(SPACE.parse("small-data-1")).endswith("0000001 0000000; c1 c3 c1 mp mp")
     assert SPACE.decode(SPACE.parse("01 00")) == ([[0, 1], [0, 0]], ["input", "output"])
-    assert SPACE.name_of(SPACE.parse(nasbench101.CELLS["small-data-5"])) == "small-data-5"
+    assert SPACE.name_of(SPACE.parse(nasbench101.NAMED_CELLS["small-data-5"])) == "small-data-5"
     long_names = "010 001 0; conv1x1-bn-relu"
     assert SPACE.parse(long_names) == SPACE.parse("010 001 000; c1")
 

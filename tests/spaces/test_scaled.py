@@ -75,5 +75,5 @@ def test_a_supernet_turns_images_to_the_side_of_each_network() -> None:
 
 def test_a_base_that_is_no_automaton() -> None:
     space = Product(catalog.space("nasbench101"), LISTS)
-    with pytest.raises(InputError, match="nasbench101 has no scaled supernet: it is no automaton"):
+    with pytest.raises(InputError, match="base of a scaled supernet must be a SequentialSpace, got nasbench101"):
         list(space.layers())

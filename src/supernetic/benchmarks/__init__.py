@@ -1,4 +1,4 @@
-"""Tables of trained networks: bundled, published, or the user's own."""
+"""Tables of trained networks: bundled ones, published ones, or your own."""
 
 from .table import Column, Table
 

@@ -1,6 +1,6 @@
-"""Makes the bundled tables from the published ones: `python -m supernetic.benchmarks.convert FOLDER`.
+"""Make the bundled tables from the published ones: `python -m supernetic.benchmarks.convert FOLDER`.
 
-What can be computed is left out: costs, strings, and the mean and deviation over seeds that are all there.
+Whatever can be computed is left out: costs, strings, and means and deviations over seeds if all seeds are there.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 from ..spaces.macro import Macro
 from ..spaces.nasbench201 import EDGES, NASBench201
-from .files import DATA, Arrays, index_of, stored
+from .files import DATA_DIR, Arrays, index_of, stored
 
 
 def nasbench201(source: Path) -> dict[str, Arrays]:
-    """Accuracies and training time; latencies in a file of their own."""
+    """Return accuracies and training times; latencies are a separate file."""
     with np.load(source / "nasbench201.npz") as old:
         genes = np.stack([old[f"op_{i}_{j}"] for i, j in EDGES], axis=1)
         arrays = {"index": index_of(NASBench201(), genes), "train_time_s": old["train_time_s_c10_valid_200"]}
@@ -29,12 +29,12 @@ def nasbench201(source: Path) -> dict[str, Arrays]:
 
 
 def macro(source: Path) -> dict[str, Arrays]:
-    """The accuracies of the three seeds."""
+    """Return the accuracies of the three seeds."""
     with np.load(source / "nasbench_macro.npz") as old:
         return {"macro": {"index": index_of(Macro(), old["ops"]), "acc": stored(old["test_acc"])}}
 
 
-def main(source: Path, target: Path = DATA) -> dict[str, str]:
+def main(source: Path, target: Path = DATA_DIR) -> dict[str, str]:
     """Write the files and return the SHA-256 of each, for the importers and the README beside them."""
     digests = {}
     for name, arrays in {**nasbench201(source), **macro(source)}.items():

@@ -8,23 +8,24 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..spaces.macro import Macro
-from .files import SCALE, archs_of, read_bundled, restored
+from .files import STORED_PER_POINT, archs_of, read_bundled, restored
 from .table import Column, Table
 
-FILE = "macro.npz", "472466be85aec2b62eff0aef20b64e0b882aba497ed26c51291165119e52600c"
+TABLE_FILE = "macro.npz", "472466be85aec2b62eff0aef20b64e0b882aba497ed26c51291165119e52600c"
 EPOCHS = 50
 
 
 @lru_cache(maxsize=1)
 def load() -> Table:
-    """Test accuracies in percent: `acc_s0..2`, their `mean_acc` and (population) `std`.
+    """Load the test accuracies in percent: `acc_s0..2`, their mean `mean_acc` and population deviation `std`.
 
-    All encodings of one network repeat the same numbers.
+    All encodings of a network have the same numbers.
     """
-    arrays = read_bundled(*FILE)
+    arrays = read_bundled(*TABLE_FILE)
     space = Macro()
     acc = restored(arrays["acc"])
-    mean = arrays["acc"].sum(axis=1) / (SCALE * acc.shape[1])  # whole numbers first, or rounding would break ties
+    # Whole numbers are added first, or rounding would break ties.
+    mean = arrays["acc"].sum(axis=1) / (STORED_PER_POINT * acc.shape[1])
     columns = {
         "mean_acc": Column(mean, "CIFAR-10", "test", EPOCHS, "mean", "%"),
         "std": Column(acc.std(axis=1), "CIFAR-10", "test", EPOCHS, "mean", "%"),

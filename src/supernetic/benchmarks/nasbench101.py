@@ -32,7 +32,7 @@ DATASET = "CIFAR-10"
 
 
 class Training(NamedTuple):
-    """One training of one cell, at its end. Accuracies in percent."""
+    """The end of one training of one cell; accuracies are in percent."""
 
     cell: str  # the hash that identifies it
     epochs: int
@@ -45,11 +45,15 @@ class Training(NamedTuple):
 
 
 def load(path: Path, space: Space | None = None) -> Table:
-    """Columns `valid_108`, `test_108` and `train_108` (mean over repeats; `_s0..2` each), `train_time_s_108`.
+    """Load a record file.
 
-    Other schedules likewise where the file has them. `space` may be the chains of SCARLET-NAS: then their cells are
-    looked up in the file. A record takes about 45 microseconds, all 1.3 million a minute; `own.write` keeps a table as
-    npz, which loads faster.
+    Columns are `valid_108`, `test_108` and `train_108` (means over repeats; `_s0..2` for each repeat) and
+    `train_time_s_108`, and the same for other schedules that the file has. A record takes about 45 microseconds, all
+    1.3 million a minute; `own.write` keeps a table as npz, which loads faster.
+
+    Args:
+        path: The record file.
+        space: NAS-Bench-101 (the default), or the chains of SCARLET-NAS, whose cells are looked up in the file.
     """
     space = space or NASBench101()
     cells = space if isinstance(space, NASBench101) else NASBench101()
@@ -57,7 +61,7 @@ def load(path: Path, space: Space | None = None) -> Table:
     if isinstance(space, NASBench101):
         return table
     if not isinstance(space, NASBench101Chain):
-        raise InputError(f"{path}: this file holds cells of nasbench101 or nasbench101-chain, not of {space.name}")
+        raise InputError(f"{path}: the space must be nasbench101 or nasbench101-chain, got {space.name}")
     archs = np.array(list(product(*(range(int(r)) for r in space.radices))), dtype=np.int8)
     rows = table.find(np.array([cells.canonical(space.to_cell(tuple(a))) for a in archs.tolist()], dtype=np.int8))
     held = rows != ABSENT
@@ -77,7 +81,7 @@ def _tabulate(path: Path, space: NASBench101) -> Table:
             try:
                 archs.append(_encode(space, t.matrix, t.operations))
             except (InputError, ValueError) as error:
-                raise TableError(f"{path}: record {i} is no cell of NAS-Bench-101: {error}") from None
+                raise TableError(f"{path}: record {i} is not a cell of NAS-Bench-101: {error}") from None
         repeat = repeats.get((t.cell, t.epochs), 0)
         repeats[t.cell, t.epochs] = repeat + 1
         keys.extend((number[t.cell], t.epochs, repeat))
@@ -89,7 +93,7 @@ def _tabulate(path: Path, space: NASBench101) -> Table:
 
 
 def _columns(keys: Ints, values: Floats, n: int) -> dict[str, Column]:
-    """For each schedule and split the mean over repeats, and each repeat."""
+    """Return for each schedule and split the mean over repeats, and each repeat."""
     columns = {}
     for epochs in sorted({int(e) for e in keys[:, 1]}, reverse=True):
         count = int(keys[keys[:, 1] == epochs, 2].max()) + 1
@@ -109,7 +113,7 @@ def _columns(keys: Ints, values: Floats, n: int) -> dict[str, Column]:
 
 
 def _encode(space: NASBench101, matrix: str, operations: tuple[str, ...]) -> Arch:
-    """As `space.encode`, with the work on the matrix done once: few of them make all the cells."""
+    """Encode a cell as `space.encode` does, with the work on each matrix done once: all cells share few matrices."""
     for op in operations[1:-1]:
         if op not in OPERATIONS:
             raise UnknownNameError("operation", op, OPERATIONS)
@@ -120,8 +124,8 @@ def _encode(space: NASBench101, matrix: str, operations: tuple[str, ...]) -> Arc
 
 @lru_cache(maxsize=100_000)
 def _edge_genes(space: NASBench101, matrix: str, vertices: int) -> Arch:
-    resolution = isqrt(len(matrix))
-    rows = [[int(bit) for bit in matrix[i : i + resolution]] for i in range(0, len(matrix), resolution)]
+    size = isqrt(len(matrix))
+    rows = [[int(bit) for bit in matrix[i : i + size]] for i in range(0, len(matrix), size)]
     arch = space.encode(rows, [OPERATIONS[0]] * (vertices - 2))
     return arch[: len(space.choices) - (space.vertices - 2)]
 
@@ -130,7 +134,7 @@ def _edge_genes(space: NASBench101, matrix: str, vertices: int) -> Arch:
 
 
 def trainings(path: Path) -> Iterator[Training]:
-    """The records of a file in its order; a `TableError` names the first that is cut off, damaged or malformed."""
+    """Yield the records of a file in order; a `TableError` names the first that is cut off, damaged or malformed."""
     for i, data in enumerate(frames(path)):
         try:
             cell, epochs, matrix, operations, metrics = json.loads(data)
@@ -142,10 +146,10 @@ def trainings(path: Path) -> Iterator[Training]:
 
 
 def _final(metrics: bytes) -> dict[int, float]:
-    """The fields of the last EvaluationData in a ModelMetrics message, by number.
+    """Return the fields of the last EvaluationData in a ModelMetrics message, by number.
 
-    ModelMetrics holds as its field 1 an EvaluationData for each time that the training was looked at; their fields are
-    1 epoch, 2 training seconds, 3 train, 4 valid and 5 test accuracy (0 to 1).
+    Field 1 of ModelMetrics is an EvaluationData for each time that the training was evaluated. Its fields are 1 epoch,
+    2 training seconds, 3 train, 4 valid and 5 test accuracy (0 to 1).
     """
     last = b""
     for field, value in _fields(metrics):
@@ -155,7 +159,7 @@ def _final(metrics: bytes) -> dict[int, float]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """(number, value) of each field of a protocol buffer."""
+    """Yield (number, value) of each field of a protocol buffer."""
     i = 0
     while i < len(message):
         tag, i = _varint(message, i)
@@ -180,7 +184,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
 
 
 def _varint(message: bytes, i: int) -> tuple[int, int]:
-    """(number, position behind it)."""
+    """Return the number at position `i`, and the position behind it."""
     number = shift = 0
     while True:
         byte = message[i]

@@ -1,4 +1,4 @@
-"""NAS-Bench-201: every one of its 15,625 cells trained on three data sets, and timed on many devices.
+"""NAS-Bench-201: all of its 15,625 cells, trained on three data sets and timed on many devices.
 
 Paper: Dong & Yang, "NAS-Bench-201", arXiv 2001.00326 (accuracies); Lee et al., "HELP", arXiv 2106.08630, and Li et al.,
 "HW-NAS-Bench", arXiv 2103.10584 (latencies).
@@ -17,8 +17,8 @@ from ..spaces.nasbench201 import EDGES, NASBench201
 from .files import archs_of, read_bundled, restored
 from .table import Column, Table
 
-ACCURACIES = "nasbench201.npz", "20368f98d5b7cc2ab9fdc8cdf580b32bec6436e8ae059b1860c8c9a666772446"
-LATENCIES = "nasbench201_latency.npz", "7b824b18acddd73bcba8c096e2aa279d8a4364564290ccdfc1231c474fbb6b4f"
+ACCURACY_FILE = "nasbench201.npz", "20368f98d5b7cc2ab9fdc8cdf580b32bec6436e8ae059b1860c8c9a666772446"
+LATENCY_FILE = "nasbench201_latency.npz", "7b824b18acddd73bcba8c096e2aa279d8a4364564290ccdfc1231c474fbb6b4f"
 
 DATASETS = {"c10": "CIFAR-10", "c100": "CIFAR-100", "in16": "ImageNet16-120"}
 SPLITS = {"valid": "valid", "test": "test", "valtest": "valid+test"}  # valtest: both halves of the official test set
@@ -29,12 +29,13 @@ Value = tuple[Term, ...]  # what a node sums, in sorted order
 
 @lru_cache(maxsize=1)
 def load() -> Table:
-    """Rows in the official order. Columns are DATASET_SPLIT_EPOCHS[_sSEED] in percent, `lat_ms_*`, `train_time_s`.
+    """Load the bundled table, with rows in the official order.
 
-    The 200-epoch columns are means over two or three seeds, `_s...` the seeds themselves; `*_12` is another, short
-    schedule of one seed: a cheap proxy, not the ground truth.
+    Columns are DATASET_SPLIT_EPOCHS[_sSEED] in percent, `lat_ms_*` and `train_time_s`. The 200-epoch columns are means
+    over two or three seeds, `_s...` the single seeds; `*_12` is a short schedule of one seed, a cheap proxy and not the
+    ground truth.
     """
-    arrays = read_bundled(*ACCURACIES)
+    arrays = read_bundled(*ACCURACY_FILE)
     space = NASBench201()
     archs = archs_of(space, arrays.pop("index"))
     seconds = arrays.pop("train_time_s").astype(np.float64)
@@ -46,18 +47,18 @@ def load() -> Table:
         seed = seed or ("mean" if epochs == "200" else "one")
         columns[name] = Column(restored(numbers), DATASETS[dataset], SPLITS[split], int(epochs), seed, "%")
     columns["train_time_s"] = Column(seconds, "CIFAR-10", epochs=200, seed="mean", unit="s")
-    for name, values in read_bundled(*LATENCIES).items():
+    for name, values in read_bundled(*LATENCY_FILE).items():
         columns[name] = Column(values.astype(np.float64), unit="ms")
     return Table(space, archs, columns, same=functions)
 
 
 def functions(space: NASBench201, archs: Archs) -> Sequence[Hashable]:
-    """What each cell computes."""
+    """Return what each cell computes, as `function_of` describes it."""
     return [function_of(space, tuple(a)) for a in archs.tolist()]
 
 
 def function_of(space: NASBench201, arch: Arch) -> Hashable:
-    """What a cell computes, equal for cells that compute the same: 4,930 classes among the 15,625.
+    """Return a description that is equal for cells that compute the same: 4,930 classes among the 15,625.
 
     A node is the sorted sum of its terms. `none` adds no term, nor does an operation on a node that sums nothing;
     `skip_connect` passes on the terms of the node that it reads. (Cells of a class still differ in MACs, because dead

@@ -1,8 +1,8 @@
-"""A user's own table: CSV or npz, one row per architecture.
+"""A table of your own: CSV or npz, one row per architecture.
 
 The architectures are a column `arch` in any notation that the space parses, or one column of integers (or option
-names) per choice, named like the choices or `op_*`. Every other column of numbers is a measurement; in CSV an empty
-cell, `nan` or `NA` is a missing one, and columns of words are passed over. A column with `test` in its name counts as
+names) per choice, named like the choices or `op_*`. Every other column of numbers is a measurement. In CSV an empty
+cell, `nan` or `NA` is a missing number, and columns of words are ignored. A column with `test` in its name counts as
 test data.
 """
 
@@ -25,13 +25,18 @@ from ..space import Arch, Space
 from .files import read_npz
 from .table import Column, Table
 
-MISSING = ("", "nan", "na", "null", "none")
+MISSING_WORDS = ("", "nan", "na", "null", "none")
 SUFFIXES = (".csv", ".npz", ".tfrecord")
-ABOUT = "about_columns"  # array of an npz file that says where its columns come from
+ABOUT_ARRAY = "about_columns"  # array of an npz file that says where its columns come from
 
 
 def read(path: str | Path, space: Space) -> Table:
-    """The table in a file: CSV, npz, or NAS-Bench-101's own record file."""
+    """Read a table from a file.
+
+    Args:
+        path: A CSV file, an npz file, or a record file of NAS-Bench-101.
+        space: The space of its architectures.
+    """
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise TableError(f"a table is a file ending in {', '.join(SUFFIXES)}, got {str(path)!r}")
@@ -47,10 +52,10 @@ def read(path: str | Path, space: Space) -> Table:
 
 
 def write(table: Table, path: str | Path) -> None:
-    """Keep a table as npz, with what is known of its columns."""
+    """Write a table as npz, with data set, split, schedule and seed of its columns."""
     path = Path(path)
     about = {n: {k: v for k, v in dataclasses.asdict(c).items() if k != "values"} for n, c in table.columns.items()}
-    arrays: dict[str, Any] = {"archs": table.archs, ABOUT: np.array(json.dumps(about))}
+    arrays: dict[str, Any] = {"archs": table.archs, ABOUT_ARRAY: np.array(json.dumps(about))}
     arrays |= {n: c.values for n, c in table.columns.items()}
     temporary = path.with_name(f".{path.stem}.tmp.npz")
     try:
@@ -65,7 +70,7 @@ def write(table: Table, path: str | Path) -> None:
 
 
 def _read_csv(path: Path) -> dict[str, list[str]]:
-    """The cells of each column, as text."""
+    """Return the cells of each column, as text."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [line for line in csv.reader(file, strict=True) if line]
@@ -91,11 +96,11 @@ def _from_cells(path: Path, space: Space, cells: dict[str, list[str]]) -> Table:
 
 
 def _numbers(path: Path, name: str, cells: Sequence[str]) -> npt.NDArray[np.float64] | None:
-    """A column as numbers; nothing if it holds only words."""
+    """Return a column as numbers; None if it holds only words."""
     numbers, words = [], []
     for row, cell in enumerate(cells, 1):
         try:
-            numbers.append(nan if cell.lower() in MISSING else float(cell))
+            numbers.append(nan if cell.lower() in MISSING_WORDS else float(cell))
         except ValueError:
             words.append((row, cell))
             continue
@@ -111,9 +116,9 @@ def _numbers(path: Path, name: str, cells: Sequence[str]) -> npt.NDArray[np.floa
 
 def _from_arrays(path: Path, space: Space, arrays: dict[str, npt.NDArray[Any]]) -> Table:
     try:
-        about = json.loads(str(arrays.pop(ABOUT, "{}")))
+        about = json.loads(str(arrays.pop(ABOUT_ARRAY, "{}")))
     except ValueError:
-        raise TableError(f"{ABOUT!r} of {path} must be JSON as written with the table") from None
+        raise TableError(f"{ABOUT_ARRAY!r} of {path} must be the JSON text that `own.write` stores") from None
     if "archs" in arrays:
         genes = arrays.pop("archs")
         if genes.ndim != 2 or genes.dtype.kind not in "iu":
@@ -138,23 +143,23 @@ def _from_arrays(path: Path, space: Space, arrays: dict[str, npt.NDArray[Any]]) 
 
 
 def _gene_columns(path: Path, space: Space, names: Iterable[str]) -> list[str]:
-    """The columns that say which architecture a row is about."""
+    """Return the names of the columns that give the architecture of a row."""
     if "arch" in names:
         return ["arch"]
-    wanted = [c.name for c in space.choices]
-    if set(wanted) <= set(names):
-        return wanted
+    choices = [c.name for c in space.choices]
+    if set(choices) <= set(names):
+        return choices
     genes = [n for n in names if n.startswith("op_")]
-    if len(genes) == len(wanted):
+    if len(genes) == len(choices):
         return genes
     raise TableError(
-        f"the table {path} must have a column 'arch', or one for each of the {len(wanted)} choices of {space.name} "
-        f"(named {wanted[0]!r}, ... or op_*), got {', '.join(names)}"
+        f"the table {path} must have a column 'arch', or one for each of the {len(choices)} choices of {space.name} "
+        f"(named {choices[0]!r}, ... or op_*), got {', '.join(names)}"
     )
 
 
 def _archs(path: Path, space: Space, columns: Sequence[Sequence[Any]]) -> list[Arch]:
-    """Architectures from one column of text, or from one column per gene."""
+    """Return the architectures, from one column of text or from one column per gene."""
     archs = []
     for row, cells in enumerate(zip(*columns, strict=True), 1):
         try:
@@ -163,12 +168,12 @@ def _archs(path: Path, space: Space, columns: Sequence[Sequence[Any]]) -> list[A
             else:
                 archs.append(space.check(_gene(space, i, cell) for i, cell in enumerate(cells)))
         except InputError as error:
-            raise TableError(f"row {row} of {path} is no architecture: {error}") from None
+            raise TableError(f"row {row} of {path} is not an architecture: {error}") from None
     return archs
 
 
 def _gene(space: Space, i: int, cell: Any) -> int:
-    """A gene given as an integer or by the name of its option."""
+    """Return a gene that is given as an integer or by the name of its option."""
     options = [str(o) for o in space.choices[i].options] if i < len(space.choices) else []
     if isinstance(cell, str) and not cell.lstrip("-").isdigit():
         if cell not in options:

@@ -1,7 +1,7 @@
 """A benchmark table: architectures of a space, and what was measured for each.
 
-Every column says its data set, split, schedule and seed. One that holds test data knows it (`is_test`), so that
-searches can refuse it and validation is never read as test.
+Every column has its data set, split, schedule and seed. `is_test` marks columns of test data, so that searches can
+refuse them and validation is never mistaken for test.
 """
 
 from __future__ import annotations
@@ -25,25 +25,34 @@ ABSENT = -1  # row of an architecture that the table does not hold
 
 @dataclass(frozen=True)
 class Column:
-    """One number per architecture, NaN where there is none, and where it comes from."""
+    """One number per architecture, and where it comes from.
+
+    Args:
+        values: The numbers; NaN for a missing one.
+        dataset: Name of the data set.
+        split: train, valid, test or valid+test; "" if the numbers do not depend on one.
+        epochs: Length of the training schedule.
+        seed: "mean", the number of a seed, or "one" if that number was not published.
+        unit: "%", "ms", "s", ...
+    """
 
     values: Floats
     dataset: str = ""
-    split: str = ""  # train, valid, test, or valid+test; "" if the number has nothing to do with one
-    epochs: int | None = None  # length of the training schedule
-    seed: str = ""  # "mean", the number of a seed, or "one" where that number was not published
-    unit: str = ""  # "%", "ms", "s", ...
+    split: str = ""
+    epochs: int | None = None
+    seed: str = ""
+    unit: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", _locked(np.asarray(self.values, dtype=np.float64)))
 
     @property
     def is_test(self) -> bool:
-        """Whether test data went into it, so that a search must not look at it."""
+        """Whether test data went into the numbers, so that a search must not use them."""
         return "test" in self.split
 
     def take(self, rows: Ints) -> Column:
-        """Some of the values, in the order given."""
+        """Return the column with only these rows, in the order given."""
         return dataclasses.replace(self, values=self.values[rows])
 
     def __str__(self) -> str:
@@ -53,8 +62,8 @@ class Column:
 
 
 def canonical(space: Any, archs: Archs) -> Sequence[Hashable]:
-    """The rule by which most tables tell networks apart: the space's own."""
-    if hasattr(space, "keys"):  # a space with many encodings per network may number networks, many at a time
+    """Label architectures by the space's own rule for encodings of the same network; most tables use it."""
+    if hasattr(space, "keys"):  # a space with many encodings per network may number many networks at once
         keys: list[int] = space.keys(archs).tolist()
         return keys
     return [space.canonical(tuple(a)) for a in archs.tolist()]
@@ -62,18 +71,26 @@ def canonical(space: Any, archs: Archs) -> Sequence[Hashable]:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows are architectures (no two alike), columns are measurements."""
+    """A table whose rows are architectures, each at most once, and whose columns are measurements.
+
+    Args:
+        space: The space of the architectures.
+        archs: One architecture per row.
+        columns: Measurements by name.
+        same: Gives a label per row, equal for encodings of the same network.
+    """
 
     space: Space
     archs: Archs
     columns: Mapping[str, Column]
-    same: Callable[[Any, Archs], Sequence[Hashable]] = canonical  # a label per row, equal for encodings of one network
+    same: Callable[[Any, Archs], Sequence[Hashable]] = canonical
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "archs", _locked(np.asarray(self.archs, dtype=np.int8)))
         if self.archs.ndim != 2 or self.archs.shape[1] != len(self.space.choices):
             raise TableError(
-                f"a table of {self.space.name} has {len(self.space.choices)} genes in a row, got {self.archs.shape}"
+                f"a table of {self.space.name} must have {len(self.space.choices)} genes per row, "
+                f"got an array of shape {self.archs.shape}"
             )
         for name, column in self.columns.items():
             if column.values.shape != (len(self),):
@@ -82,7 +99,7 @@ class Table:
         twice = np.flatnonzero(keys[1:] == keys[:-1])
         if len(twice):
             arch = self.space.format(self._arch(self._index[1][twice[0]]))
-            raise TableError(f"a table holds each architecture once, got {arch} more often")
+            raise TableError(f"a table must hold each architecture once, got {arch} more often")
 
     def __len__(self) -> int:
         return len(self.archs)
@@ -111,55 +128,60 @@ class Table:
         return keys[order], order
 
     def find(self, archs: Archs) -> Ints:
-        """The row of each architecture or of its canonical form, `ABSENT` where the table holds neither."""
+        """Return the row of each architecture or of its canonical form; `ABSENT` if the table holds neither."""
         archs = np.atleast_2d(np.asarray(archs, dtype=np.int8))
         if archs.shape[1] != self.archs.shape[1]:
             raise TableError(
                 f"an architecture of {self.space.name} has {self.archs.shape[1]} integers, got {archs.shape[1]}"
             )
-        found = self._find(archs)
-        absent = np.flatnonzero(found == ABSENT)
+        rows = self._find(archs)
+        absent = np.flatnonzero(rows == ABSENT)
         if len(absent) and self.counts_networks:
             canonical = [self.space.canonical(tuple(a)) for a in archs[absent].tolist()]
-            found[absent] = self._find(np.array(canonical, dtype=np.int8))
-        return found
+            rows[absent] = self._find(np.array(canonical, dtype=np.int8))
+        return rows
 
     def _find(self, archs: Archs) -> Ints:
         keys, order = self._index
         if not len(self):
             return np.full(len(archs), ABSENT, dtype=np.int64)
-        wanted = _keys(archs)
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[place] == wanted, order[place], ABSENT)
+        sought = _keys(archs)
+        position = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+        return np.where(keys[position] == sought, order[position], ABSENT)
 
     def rows(self, archs: Archs) -> Ints:
-        """The row of each architecture; a `TableError` names the first one that the table does not hold."""
-        found = self.find(archs)
-        absent = np.flatnonzero(found == ABSENT)
+        """Return the row of each architecture; a `TableError` names the first one that the table does not hold."""
+        rows = self.find(archs)
+        absent = np.flatnonzero(rows == ABSENT)
         if len(absent):
             arch = tuple(int(g) for g in np.atleast_2d(archs)[absent[0]])
             text = self.space.format(self.space.check(arch))
             raise TableError(f"the table of {self.space.name} holds {len(self)} architectures, but not {text}")
-        return found
+        return rows
 
     def lookup(self, archs: Archs, column: str) -> Floats:
-        """A column's value for each architecture."""
+        """Return the value of a column for each architecture.
+
+        Args:
+            archs: One architecture per row; the table must hold all of them.
+            column: Name of the column.
+        """
         return self[column].values[self.rows(archs)]
 
     # --- smaller tables -----------------------------------------------------------------------------------------------
 
     def take(self, rows: Ints) -> Table:
-        """Some rows, in the order given."""
+        """Return the table with only these rows, in the order given."""
         columns = {n: c.take(rows) for n, c in self.columns.items()}
         return dataclasses.replace(self, archs=self.archs[rows], columns=columns)
 
     def restrict(self, without: Sequence[str]) -> Table:
-        """The rows that use none of the masked operations, encoded in the space without them."""
+        """Return the rows that use none of these operations, encoded in the space without them."""
         space: Any = self.space
         if not without:
             return self
         if not hasattr(space, "without"):
-            raise InputError(f"{space.name} has no operations to mask, got without={'+'.join(without)}")
+            raise InputError(f"{space.name} has no operations that can be masked, got without={'+'.join(without)}")
         masked = dataclasses.replace(space, without=(*space.without, *without))
         new_gene = np.full((len(space.choices), int(space.radices.max())), ABSENT, dtype=np.int8)
         for i, (old, new) in enumerate(zip(space.choices, masked.choices, strict=True)):
@@ -175,17 +197,17 @@ class Table:
 
     @property
     def counts_networks(self) -> bool:
-        """Whether the space itself says which encodings coincide: then rankings count networks, not encodings."""
+        """Whether the space defines which encodings are the same network; then rankings count networks."""
         return type(self.space).canonical is not Space.canonical
 
     def networks(self) -> Ints:
-        """For each row the number of its network, counted in the order in which they first appear."""
+        """Return for each row the number of its network, counted in the order of first appearance."""
         numbers: dict[Hashable, int] = {}
         labels = self.same(self.space, self.archs)
         return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
     def unique(self) -> Table:
-        """One row per network: its canonical encoding (or the first of the table), values averaged over encodings."""
+        """Return the table with one row per network: its canonical encoding, and values averaged over encodings."""
         group = self.networks()
         if not len(self) or group[-1] == len(self) - 1:  # as many networks as rows
             return self
@@ -196,20 +218,25 @@ class Table:
 
 
 def _locked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view that cannot be written: tables are shared."""
+    """Return a view that cannot be written, because tables are shared."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _keys(archs: Archs) -> npt.NDArray[np.bytes_]:
-    """A sortable key per row. Bytes rather than a mixed-radix number: 13^19 does not fit 64 bits."""
+    """Return a sortable key per row. Bytes rather than a mixed-radix number: 13^19 does not fit 64 bits."""
     archs = np.ascontiguousarray(archs, dtype=np.int8)
     return archs.view(f"S{archs.shape[1]}").ravel()
 
 
 def group_mean(values: Floats, group: Ints) -> Floats:
-    """The mean of each group's finite values; NaN where it has none."""
+    """Return the mean of the finite values of each group; NaN if it has none.
+
+    Args:
+        values: The numbers.
+        group: The group of each, counted from 0.
+    """
     finite = np.isfinite(values)
     count = np.bincount(group, weights=finite)
     total = np.bincount(group, weights=np.where(finite, values, 0.0))

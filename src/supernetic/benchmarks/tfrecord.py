@@ -19,12 +19,12 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Checksums = npt.NDArray[np.uint32]
 
-BATCH = 4096  # frames whose checksums are computed side by side
-HEADER, TRAILER = 12, 4
+FRAMES_PER_BATCH = 4096  # whose checksums are computed together
+HEADER_BYTES, TRAILER_BYTES = 12, 4
 
 
 def frames(path: Path) -> Iterator[bytes]:
-    """The data of each frame, checksums verified."""
+    """Yield the data of each frame, after verifying the checksums."""
     try:
         file: Bytes = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:  # an empty file is a ValueError
@@ -35,19 +35,19 @@ def frames(path: Path) -> Iterator[bytes]:
         _verify(path, file, first, starts, np.full(len(starts), 8), "length")
         if is_cut:
             raise TableError(f"{path}: record {first + len(starts)} is cut off, the file ends at byte {len(file)}")
-        _verify(path, file, first, starts + HEADER, lengths, "data")
-        for s, n in zip((starts + HEADER).tolist(), lengths.tolist(), strict=True):
+        _verify(path, file, first, starts + HEADER_BYTES, lengths, "data")
+        for s, n in zip((starts + HEADER_BYTES).tolist(), lengths.tolist(), strict=True):
             yield file[s : s + n].tobytes()
         first, start = first + len(starts), end
 
 
 def _batch(file: Bytes, start: int) -> tuple[Ints, Ints, int, bool]:
-    """(starts, lengths, end, whether the file ends inside the following one) of the next frames."""
+    """Return starts and lengths of the next frames, their end, and whether the file ends inside the frame after."""
     starts: list[int] = []
     lengths: list[int] = []
-    while start < len(file) and len(starts) < BATCH:
+    while start < len(file) and len(starts) < FRAMES_PER_BATCH:
         length = int.from_bytes(file[start : start + 8].tobytes(), "little")
-        end = start + HEADER + length + TRAILER
+        end = start + HEADER_BYTES + length + TRAILER_BYTES
         if end > len(file):
             return np.array(starts, dtype=np.int64), np.array(lengths, dtype=np.int64), start, True
         starts.append(start)
@@ -57,7 +57,7 @@ def _batch(file: Bytes, start: int) -> tuple[Ints, Ints, int, bool]:
 
 
 def _verify(path: Path, file: Bytes, first: int, starts: Ints, lengths: Ints, what: str) -> None:
-    """Compare the checksum of each stretch of the file with the four bytes behind it."""
+    """Compare the checksum of each section of the file with the four bytes behind it."""
     stated = sum(file[starts + lengths + i].astype(np.uint32) << np.uint32(8 * i) for i in range(4))
     wrong = np.flatnonzero(masked(crc32c(file, starts, lengths)) != stated)
     if len(wrong):
@@ -65,12 +65,18 @@ def _verify(path: Path, file: Bytes, first: int, starts: Ints, lengths: Ints, wh
 
 
 def crc32c(file: Bytes, starts: Ints, lengths: Ints) -> Checksums:
-    """CRC-32C (Castagnoli) of several stretches at once: byte by byte, all stretches side by side."""
+    """Return the CRC-32C (Castagnoli) of several sections at once: byte by byte, all sections together.
+
+    Args:
+        file: The bytes.
+        starts: Where each section starts.
+        lengths: Its number of bytes.
+    """
     order = np.argsort(-lengths, kind="stable")
     sorted_starts, sorted_lengths = starts[order], lengths[order]
     table, crc = _crc_table(), np.full(len(starts), 0xFFFFFFFF, dtype=np.uint32)
     for i in range(int(lengths.max(initial=0))):
-        n = int(np.searchsorted(-sorted_lengths, -i))  # stretches longer than i
+        n = int(np.searchsorted(-sorted_lengths, -i))  # sections longer than i
         head = crc[:n]
         crc[:n] = table[(head ^ file[sorted_starts[:n] + i]) & np.uint32(0xFF)] ^ (head >> np.uint32(8))
     result = np.empty_like(crc)
@@ -79,7 +85,7 @@ def crc32c(file: Bytes, starts: Ints, lengths: Ints) -> Checksums:
 
 
 def masked(crc: Checksums) -> Checksums:
-    """The form in which record files store a checksum: rotated right by 15 bits, plus a constant."""
+    """Return a checksum as record files store it: rotated right by 15 bits, plus a constant."""
     return ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(0xA282EAD8)
 
 

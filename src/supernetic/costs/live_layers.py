@@ -1,7 +1,7 @@
-"""What of a network matters: the layers that the image reaches and whose output reaches the logits.
+"""Live layers: those that the image reaches and whose output reaches the logits.
 
-Paper: ours. In NAS-Bench-201 a convolution may be fed by zeros alone, or read by nobody but a `none`. The benchmark's
-MACs and parameters count it all the same, but no training can make anything of it.
+Paper: ours. In NAS-Bench-201 a convolution may read only zeros, or be read only by a `none`. The benchmark's MACs and
+parameters include it, but no training can make it useful.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from ..blueprint import Blueprint, Layer
 
 
 def live(blueprint: Blueprint) -> tuple[Layer, ...]:
-    """The layers between image and logits, in order; none at all if the logits do not depend on the image."""
+    """Return the live layers in order; none at all if the logits do not depend on the image."""
     wiring = blueprint.wiring()
     varies = {-1: True}  # by layer: whether its output depends on the image
     for i, layer in enumerate(blueprint):

@@ -19,28 +19,28 @@ METRICS = ("macs", "params", "peak")
 
 @dataclass(frozen=True)
 class Cost:
-    """What one image costs; `peak` is the largest number of activations alive at once (times 4 for bytes)."""
+    """Costs of a network for one image."""
 
-    macs: int
+    macs: int  # multiply-accumulates
     params: int
-    peak: int
+    peak: int  # largest number of activations alive at once; times 4 for bytes
 
 
 @lru_cache(maxsize=200_000)
 def macs_and_params(layer: Layer) -> tuple[int, int]:
-    """(MACs, parameters) of one layer."""
+    """Return (MACs, parameters) of one layer."""
     ps = parts(layer)
     return sum(p.macs for p in ps), sum(p.params for p in ps)
 
 
 def cost(blueprint: Blueprint) -> Cost:
-    """All costs of a network."""
+    """Return all costs of a network."""
     macs, params = add_up(blueprint)
     return Cost(macs, params, peak(blueprint))
 
 
 def add_up(layers: Iterable[Layer]) -> tuple[int, int]:
-    """(MACs, parameters) of some layers."""
+    """Return the sums of MACs and of parameters over layers."""
     macs = params = 0
     for layer in layers:
         m, p = macs_and_params(layer)
@@ -50,12 +50,15 @@ def add_up(layers: Iterable[Layer]) -> tuple[int, int]:
 
 
 def chain_peak(layers: Sequence[Layer]) -> int:
-    """Largest number of activations alive in layers that each read only the one before."""
+    """Return the largest number of activations alive at once in a chain: each layer reads only the one before."""
     return max((_inner_peak(layer) for layer in layers), default=0)
 
 
 def peak(blueprint: Blueprint) -> int:
-    """Largest number of activations alive at once when the layers run in order and tensors are freed when unread."""
+    """Return the largest number of activations alive at once.
+
+    Layers run in order, and a tensor is freed as soon as no layer reads it any more.
+    """
     wiring = blueprint.wiring()
     last_use: dict[int, int] = {}
     for i, sources in enumerate(wiring):
@@ -77,7 +80,7 @@ def _in_size(layer: Layer) -> int:
 
 
 def _inner_peak(layer: Layer) -> int:
-    """Activations alive inside one layer: a tensor and the next, and the input while a shortcut waits for it."""
+    """Return the activations alive inside one layer: a tensor and the next, and the input while a shortcut needs it."""
     tensors = [_in_size(layer)]
     if layer.kind == "mbconv":
         if layer.expansion != 1:
@@ -91,7 +94,7 @@ def _inner_peak(layer: Layer) -> int:
 
 
 def layer_table(blueprint: Blueprint) -> list[dict[str, Any]]:
-    """One record per layer that computes something: name, label, shapes, MACs and parameters."""
+    """Return one record per layer: name, label, shapes, stride, MACs and parameters."""
     rows = []
     for layer in blueprint:
         macs, params = macs_and_params(layer)

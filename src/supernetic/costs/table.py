@@ -3,8 +3,8 @@
 Every reachable (slot, state, option) of a sequential space is costed once; the cost of an architecture is then a few
 look-ups and additions. The same table counts and samples architectures at a budget (`costs.budget`).
 
-A metric is the name of a cost that follows from the blueprint, or a `Price`: one more cost that adds up over layers,
-such as latencies that were measured.
+A metric is the name of a cost that follows from the blueprint, or a `LayerCost`: one more cost that adds up over
+layers, such as a measured latency.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..space import Arch, Archs, SequentialSpace, Space, State
 from .macs import add_up, chain_peak, cost
 
 Ints = npt.NDArray[np.int64]
-INVALID = -1
+INVALID_STATE = -1  # behind an option that may not be taken
 
 
 class LayerCost(Hashable, Protocol):
-    """A cost by layer, in whole units so that sums can be counted; hashed by identity."""
+    """A cost that adds up over layers, in whole units so that sums can be counted; hashed by identity."""
 
     @property
     def name(self) -> str:
@@ -40,10 +40,10 @@ class LayerCost(Hashable, Protocol):
 
     @property
     def base(self) -> int:
-        """What every network costs, in units."""
+        """Cost of every network apart from its layers, in units."""
 
     def of(self, layer: Layer) -> int:
-        """What a layer costs, in units."""
+        """Return the cost of a layer, in units."""
 
 
 Metric = str | LayerCost
@@ -56,7 +56,7 @@ class Slot:
 
     genes: tuple[int, ...]
     radices: tuple[int, ...]
-    next: Ints  # state behind the step; INVALID where the option may not be taken
+    next: Ints  # state behind the step, or `INVALID_STATE`
     costs: Mapping[str, Ints]  # by metric
 
     @property
@@ -65,14 +65,14 @@ class Slot:
         return prod(self.radices)
 
     def option(self, archs: Archs) -> Ints:
-        """The column that each architecture takes."""
+        """Return the column that each architecture takes."""
         column = np.zeros(len(archs), dtype=np.int64)
         for g, r in zip(self.genes, self.radices, strict=True):
             column = column * r + archs[:, g]
         return column
 
     def genes_of(self, option: Ints) -> list[Ints]:
-        """The genes behind the columns, in the order of `self.genes`."""
+        """Return the genes of columns, in the order of `self.genes`."""
         values: list[Ints] = []
         for r in reversed(self.radices):
             option, digit = np.divmod(option, r)
@@ -89,7 +89,7 @@ class CostTable:
     finish: Mapping[str, Ints]  # costs of the layers behind the last slot, by final state
 
     def costs(self, archs: Archs, metric: str = "macs") -> Ints:
-        """The metric of each row of `archs`."""
+        """Return the metric of each row of `archs`."""
         join = np.maximum if metric == "peak" else np.add
         total = np.full(len(archs), self.start[metric], dtype=np.int64)
         state = np.zeros(len(archs), dtype=np.int64)
@@ -101,7 +101,12 @@ class CostTable:
 
 
 def tabulate(space: SequentialSpace, layer_cost: LayerCost | None = None) -> CostTable:
-    """Walk the automaton breadth first over its reachable states: all costs of the blueprint, or one price."""
+    """Tabulate a space, breadth first over the reachable states.
+
+    Args:
+        space: The space.
+        layer_cost: The metric to tabulate; None for all that follow from the blueprint.
+    """
     cost_of: Counted = (
         _cost_of if layer_cost is None else lambda layers: {layer_cost.name: sum(map(layer_cost.of, layers))}
     )
@@ -116,7 +121,7 @@ def tabulate(space: SequentialSpace, layer_cost: LayerCost | None = None) -> Cos
         combos: list[Arch] = list(product(*(range(r) for r in radices)))
         shape = (len(states), len(combos))
         table = {m: np.zeros(shape, dtype=np.int64) for m in start}
-        following = np.full(shape, INVALID, dtype=np.int64)
+        following = np.full(shape, INVALID_STATE, dtype=np.int64)
         after: dict[State, int] = {}
         for state, row in states.items():
             for column, combo in enumerate(combos):
@@ -139,17 +144,17 @@ def _cost_of(layers: Sequence[Layer]) -> Mapping[str, int]:
 
 
 def name_of(metric: Metric) -> str:
-    """The name of a metric."""
+    """Return the name of a metric."""
     return metric if isinstance(metric, str) else metric.name
 
 
 def scale_of(metric: Metric) -> int:
-    """Units in one of the metric's own; costs of a blueprint are counted in ones."""
+    """Return how many units one of the metric's own has: 1 for costs that follow from the blueprint."""
     return 1 if isinstance(metric, str) else metric.scale
 
 
 def table_of(space: SequentialSpace, metric: Metric = "macs") -> CostTable:
-    """The table of a space that holds a metric, built once."""
+    """Return the table of a space that holds a metric; it is built once."""
     return _tabulated(space, None if isinstance(metric, str) else metric)
 
 
@@ -159,15 +164,21 @@ def _tabulated(space: SequentialSpace, layer_cost: LayerCost | None) -> CostTabl
 
 
 def costs_of(space: Space, archs: Archs, metric: Metric = "macs") -> Ints:
-    """The metric of each row of `archs`, by table where the space is an automaton, else blueprint by blueprint."""
+    """Return the metric of each row of `archs`, by table if the space is an automaton, else blueprint by blueprint.
+
+    Args:
+        space: The space.
+        archs: One architecture per row.
+        metric: `macs`, `params`, `peak` or a `LayerCost`.
+    """
     archs = np.atleast_2d(np.asarray(archs, dtype=np.int8))
     if isinstance(space, SequentialSpace) and (metric != "peak" or space.is_chain):
         return table_of(space, metric).costs(archs, name_of(metric))
-    return np.array([_walked(space, tuple(map(int, a)), metric) for a in archs], dtype=np.int64)
+    return np.array([_blueprint_cost(space, tuple(map(int, a)), metric) for a in archs], dtype=np.int64)
 
 
 @lru_cache(maxsize=500_000)
-def _walked(space: Space, arch: Arch, metric: Metric) -> int:
+def _blueprint_cost(space: Space, arch: Arch, metric: Metric) -> int:
     blueprint = space.blueprint(arch)
     if isinstance(metric, str):
         return int(getattr(cost(blueprint), metric))

@@ -1,4 +1,4 @@
-"""Predictors: a few labels and what is known without training order all architectures of a space."""
+"""Predictors: rank all architectures of a space from a few labels and from what is known without training."""
 
 from .features import Described, Features, normal_scores
 from .gp import GaussianProcess

@@ -21,21 +21,27 @@ from ..objective import Constraint, parse_where
 from ..space import Space
 from .step import Draw, Path, Sampler, Step, one
 
-TRIES = 10_000
+MAX_TRIES = 10_000  # steps of an inner sampler, before giving up
 
 
 @dataclass(frozen=True)
 class Budgeted:
-    """One network of the window, exactly uniform; or the steps of another sampler, redrawn until all paths fit."""
+    """Trains only networks inside a cost window.
+
+    Args:
+        where: Constraints on costs; all must hold.
+        step: Width of bins that the first window is cut into, to draw a bin first; 0 for one window.
+        of: Another sampler, whose steps are redrawn until all paths fit; None for one network, exactly uniform.
+    """
 
     where: tuple[str, ...] = ("macs in 290M..360M",)
-    step: float = 0.0  # cut the first window into bins this wide and draw a bin first; 0: one window
+    step: float = 0.0
     of: Sampler | None = None
 
     def __post_init__(self) -> None:
         first = self._constraints[0] if self.where else None
         if first is None:
-            raise InputError("budgeted: where must name at least one window, such as 'macs<=300M'")
+            raise InputError("budgeted: where must name at least one window such as 'macs<=300M', got none")
         if self.step < 0 or (self.step and not (isfinite(first.low) and isfinite(first.high))):
             raise InputError(f"budgeted: bins of {self.step:g} need a window with two ends, got {first}")
 
@@ -44,25 +50,25 @@ class Budgeted:
         return cost_constraints(parse_where(text) for text in self.where)
 
     def __call__(self, space: Space, draw: Draw) -> Step:
-        """Draw from the window."""
+        """Draw the paths of one step from the window."""
         constraints = tuple(self._constraints)
         if self.step:
             constraints = (_bin(constraints[0], self.step, draw.rng), *constraints[1:])
         if self.of is None:
             archs, _ = _sampler(space, constraints, draw.layer_cost).sample(draw.rng, 1)
             return Step((Path(one(archs), regularise=True),))
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             step = self.of(space, draw)
             if _within(space, step, constraints, draw.layer_cost):
                 return step
         raise BudgetError(
             f"{space.name}: no step of {self.of} had all its paths within {' and '.join(map(str, constraints))} in "
-            f"{TRIES:,} tries"
+            f"{MAX_TRIES:,} tries"
         )
 
 
 def _bin(window: Constraint, width: float, rng: np.random.Generator) -> Constraint:
-    """One of the window's bins, all equally likely; the last may be narrower."""
+    """Draw one bin of the window, all equally likely; the last may be narrower."""
     low = window.low + width * int(rng.integers(ceil((window.high - window.low) / width)))
     last = low + width >= window.high
     return replace(

@@ -18,12 +18,12 @@ from .strict_fair import StrictFair
 class Fixed:
     """The paths of another sampler, with one choice fixed."""
 
-    choice: str = ""  # its name; the first, if none is given
-    option: str = ""  # its name; the first, if none is given
+    choice: str = ""  # name of the choice; "" for the first
+    option: str = ""  # name of its option; "" for the first
     sampler: Sampler = field(default_factory=StrictFair)
 
     def __call__(self, space: Space, draw: Draw) -> Step:
-        """Paths that all have the option."""
+        """Draw paths that all have the option."""
         i, gene = choice_index(space, self.choice, self.option)
         step = self.sampler(space, draw)
         paths = [p._replace(arch=space.check((*p.arch[:i], gene, *p.arch[i + 1 :]))) for p in step.paths]
@@ -31,7 +31,13 @@ class Fixed:
 
 
 def choice_index(space: Space, choice: str, option: str) -> tuple[int, int]:
-    """The numbers of a choice and of its option, by their names."""
+    """Return the positions of a choice and of its option.
+
+    Args:
+        space: The space.
+        choice: Name of the choice; "" for the first.
+        option: Name of the option; "" for the first.
+    """
     names = [c.name for c in space.choices]
     if choice and choice not in names:
         raise UnknownNameError(f"choice of {space.name}", choice, names)

@@ -1,4 +1,4 @@
-"""Prior-guided rank loss: of two paths, the one that a prior puts higher must not have the higher loss.
+"""Prior-guided rank loss: of two paths, the one that a prior ranks higher should not have the higher loss.
 
 Paper: Dong et al., "Prior-Guided One-shot Neural Architecture Search", arXiv 2206.13329.
 Differences: the hinge is on all pairs of a step's paths and without a margin. Its gradient is a factor on the loss of
@@ -20,12 +20,19 @@ from .strict_fair import StrictFair
 
 @dataclass(frozen=True)
 class Guided:
-    """The paths of another sampler; pairs in the wrong order are pulled apart, by `strength` of the loss at most."""
+    """The paths of another sampler, weighted so that pairs in the wrong order are pulled apart.
+
+    Args:
+        sampler: Draws the paths; at least two per step.
+        prior: A cost; networks that cost more are expected to be better.
+        strength: By how much of its loss a path may be weighted up or down, at most.
+        ramp: Number of steps over which the strength grows from 0; 0 for full strength at once.
+    """
 
     sampler: Sampler = field(default_factory=StrictFair)
-    prior: str = "macs"  # a cost: more of it counts as better
+    prior: str = "macs"
     strength: float = 0.5
-    ramp: int = 0  # steps in which the strength grows from nothing
+    ramp: int = 0
 
     def __post_init__(self) -> None:
         if self.prior not in METRICS:
@@ -36,11 +43,11 @@ class Guided:
             raise InputError(f"guided: ramp must not be negative, got {self.ramp}")
 
     def __call__(self, space: Space, draw: Draw) -> Step:
-        """Paths weigh more that should be better than others and are not, and less the other way round."""
+        """Draw paths; one that is worse than the prior says gets more weight, one that is better gets less."""
         step = self.sampler(space, draw)
         others = len(step.paths) - 1
         if not others:
-            raise InputError("guided: a rank loss needs two paths a step or more, such as strict_fair has")
+            raise InputError("guided: the sampler must draw at least two paths a step, as strict_fair does, got 1")
         prior = costs_of(space, np.array([p.arch for p in step.paths], dtype=np.int8), self.prior)
         score = np.array(draw.score([p.arch for p in step.paths]))
         wrong = (prior[:, None] > prior) & (score[:, None] < score)

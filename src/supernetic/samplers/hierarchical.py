@@ -1,6 +1,6 @@
 """Hierarchical sampling: a stage of scaling first, then everything else inside it.
 
-Paper: "ScaleNet" (paper 003), hierarchical sampling strategy, as in its released code: a stage with probability
+Paper: "ScaleNet", hierarchical sampling strategy, as in its released code: a stage with probability
 proportional to its number of width factors, then factors and base network uniform choice by choice.
 Differences: the paper's own formula is not at hand; with the released prior the unscaled stage gets one draw in 17, so
 `prior="uniform"` (present but switched off there) is offered too.
@@ -20,22 +20,28 @@ from .step import Draw, Path, Step, one
 
 @dataclass(frozen=True)
 class Hierarchical:
-    """One path per step."""
+    """Trains one path per step, whose scaling stage is drawn first.
 
-    prior: Literal["size", "uniform"] = "size"  # of the stages
-    stage: str = "scale.stage"  # the choice that is drawn first
-    size: str = "scale.width"  # the choice below it whose options are counted for the size prior
+    Args:
+        prior: Of the stages: "size" by their number of width factors, or "uniform".
+        stage: Name of the choice that is drawn first.
+        size: Name of its child whose allowed options are the sizes of the stages.
+    """
+
+    prior: Literal["size", "uniform"] = "size"
+    stage: str = "scale.stage"
+    size: str = "scale.width"
 
     def __post_init__(self) -> None:
         if self.prior not in ("size", "uniform"):
             raise UnknownNameError("stage prior", self.prior, ("size", "uniform"))
 
     def __call__(self, space: Space, draw: Draw) -> Step:
-        """One network."""
+        """Draw one network."""
         return Step((Path(one(self.sample(space, draw.rng, 1)), regularise=True),))
 
     def sample(self, space: Space, rng: np.random.Generator, n: int) -> Archs:
-        """`n` networks."""
+        """Draw `n` networks."""
         names = [c.name for c in space.choices]
         for name in (self.stage, self.size):
             if name not in names:

@@ -35,21 +35,22 @@ SAMPLERS: Mapping[str, type] = {
 
 
 def sampler(settings: str | Mapping[str, Any]) -> Sampler:
-    """A sampler from its name, or from a table of its name and settings; tables inside are samplers too."""
+    """Return a sampler from its name, or from a table of its name and settings; tables inside are samplers too."""
     table = {"name": settings} if isinstance(settings, str) else dict(settings)
     name, _, short = str(table.pop("name", "")).partition(":")
     if name not in SAMPLERS:
         raise UnknownNameError("sampler", name, SAMPLERS)
     plain = SAMPLERS[name](**read_fields(name, SAMPLERS[name], table, Sampler, sampler))
-    made: Sampler = with_settings(plain, name, short)
-    return made
+    complete: Sampler = with_settings(plain, name, short)
+    return complete
 
 
-def settings_of(made: Any) -> dict[str, Any]:
-    """The table that `sampler` reads back, for a run's record."""
-    table: dict[str, Any] = {"name": next((n for n, c in SAMPLERS.items() if type(made) is c), type(made).__name__)}
-    for f in fields(made) if is_dataclass(made) else ():
-        value = getattr(made, f.name)
+def settings_of(sampler: Any) -> dict[str, Any]:
+    """Return the table that `sampler` reads back, for the record of a run."""
+    kind = type(sampler)
+    table: dict[str, Any] = {"name": next((n for n, c in SAMPLERS.items() if kind is c), kind.__name__)}
+    for f in fields(sampler) if is_dataclass(sampler) else ():
+        value = getattr(sampler, f.name)
         if is_dataclass(value):
             table[f.name] = settings_of(value)
         elif isinstance(value, tuple):

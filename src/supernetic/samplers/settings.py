@@ -1,4 +1,4 @@
-"""Fields of frozen dataclasses from the tables of a TOML file: unknown keys and wrong types are refused."""
+"""Fields of frozen dataclasses from the tables of a TOML file; unknown keys and wrong types are errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from ..errors import InputError, UnknownNameError
 def read_fields(
     what: str, kind: type, table: Mapping[str, Any], inner: type, read_inner: Callable[[Any], Any]
 ) -> dict[str, Any]:
-    """The values of a dataclass's fields; those of type `inner` (or none) are read by `read_inner`."""
+    """Return the values of a dataclass's fields.
+
+    Args:
+        what: Name of the dataclass in error messages.
+        kind: The dataclass.
+        table: Its settings by name.
+        inner: Fields of this type (or of it and None) are read by `read_inner`.
+        read_inner: Makes such a field from its value in the table.
+    """
     hints = get_type_hints(kind)
     values: dict[str, Any] = {}
     for key, value in table.items():

@@ -14,14 +14,18 @@ Score = Callable[[Sequence[Arch]], Sequence[float]]
 
 
 def no_score(archs: Sequence[Arch]) -> list[float]:
-    """A score for those who have no batch at hand: all architectures are alike."""
+    """Score all architectures 0, for draws without a batch."""
     return [0.0] * len(archs)
 
 
 class Draw(NamedTuple):
-    """What a draw may depend on. `score` is minus the loss on this step's batch: higher is better.
+    """What a sampler may use to draw a step.
 
-    Samplers at a latency need the `price` of layers.
+    Args:
+        rng: The source of randomness.
+        step: Number of the step.
+        score: Minus the loss of architectures on the batch of this step: higher is better.
+        layer_cost: Latencies of layers, for samplers at a latency.
     """
 
     rng: np.random.Generator
@@ -46,9 +50,9 @@ class Path(NamedTuple):
 class Step(NamedTuple):
     """The paths whose gradients make one update.
 
-    They share a batch unless `fresh_batch`. Gradients are averaged or summed over the paths; with `even`, weights that
-    only some of the paths use get the mean over those paths in place of their sum, so that often used options learn no
-    faster than others.
+    They share a batch unless `fresh_batch`. Gradients are averaged or summed over the paths. With `average_by_use`,
+    weights that only some of the paths use get the mean over those paths instead of the sum, so that options that are
+    used more often do not learn faster.
     """
 
     paths: tuple[Path, ...]
@@ -58,29 +62,32 @@ class Step(NamedTuple):
 
 
 class Sampler(Protocol):
-    """A frozen dataclass. The number of paths and batches is the same at every step."""
+    """Draws the paths of each training step.
+
+    A sampler is a frozen dataclass, and draws the same number of paths and batches at every step.
+    """
 
     def __call__(self, space: Space, draw: Draw) -> Step:
-        """The paths of one step."""
+        """Draw the paths of one step."""
 
 
 class WithLayerCost(NamedTuple):
-    """A sampler that knows the price of layers, for budgets in milliseconds."""
+    """A sampler together with latencies of layers, for budgets in milliseconds."""
 
     sampler: Sampler
     layer_cost: LayerCost
 
     def __call__(self, space: Space, draw: Draw) -> Step:
-        """The sampler's own step."""
+        """Draw a step of the sampler."""
         return self.sampler(space, draw._replace(layer_cost=self.layer_cost))
 
 
 def batches_per_step(sampler: Sampler, space: Space) -> int:
-    """How many batches each step of a sampler takes."""
+    """Return how many batches each step of a sampler takes."""
     step = sampler(space, Draw(np.random.default_rng(0)))
     return len(step.paths) if step.fresh_batch else 1
 
 
 def one(archs: Archs) -> Arch:
-    """The first row as an architecture."""
+    """Return the first row as an architecture."""
     return tuple(archs[0].tolist())

@@ -1,1 +1,1 @@
-"""Scaling a base network: budgets, lists of strategies, what is sampled, and growth beyond what was searched."""
+"""Scaling a base network: budgets, lists of strategies, what is sampled, and growth beyond the searched stages."""

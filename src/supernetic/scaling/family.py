@@ -1,8 +1,8 @@
-"""A base model and its scaled siblings as a search sees them: which strategies fit a base, and which are one network.
+"""A base model and its scaled versions in a search: which strategies fit a base, and which give the same network.
 
-Paper: "ScaleNet" (paper 003), appendices A and H, as in its released code: a scaled network fits if its MACs are near
-2^j times those of its own base, not of the base budget.
-Differences: depth factors that give the same network are one candidate; the middle of their interval stands for them.
+Paper: "ScaleNet", appendices A and H, as in its released code: a scaled network fits if its MACs are near 2^j times
+those of its own base, not of the base budget.
+Differences: depth factors that give the same network are one candidate; the middle of their interval represents them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..costs.budget import BudgetSampler
 from ..costs.table import costs_of
 from ..errors import InputError, UnknownNameError
 from ..space import Arch, Archs, Space
-from ..spaces.scaled import GENES, Scaled, Strategies
+from ..spaces.scaled import SCALING_GENES, Scaled, Strategies
 from ..strategy import Scaling
 from .budgets import Budgets
 from .macs import require_chains, scaled_macs
@@ -29,34 +29,34 @@ from .macs import require_chains, scaled_macs
 Floats = npt.NDArray[np.float64]
 Ties = Literal["middle", "smallest", "largest"]
 TIES: tuple[Ties, ...] = ("middle", "smallest", "largest")
-ATTEMPTS = 20  # times as many base models as wanted are drawn at most
-SMALL_STEPS = 8  # crossings with random base models before an infeasible child is replaced by one
+MAX_DRAW_ROUNDS = 20  # in search of base models that fit
+MAX_REPAIR_CROSSINGS = 8  # with random base models, before an infeasible child is replaced by one
 
 
 class Candidate(NamedTuple):
     """Strategies of a stage that all give the same networks."""
 
-    genes: Arch  # the middle one: stage, depth, width, resolution
+    genes: Arch  # of the middle one: stage, depth, width, resolution
     depths: tuple[float, float]  # least and greatest depth factor
-    off: float  # how far its MACs are from 2^j times the base's, in units of what is allowed; at most 1 fits
+    off: float  # distance of its MACs from 2^j times those of the base, over the tolerance; at most 1 fits
 
 
 class State(NamedTuple):
-    """One link of the chain: a base model and a strategy for each stage."""
+    """One state of the Markov chain: a base model and a strategy for each stage."""
 
     round: int
-    base: Arch | None  # none at first, when strategies are judged by random base models
+    base: Arch | None  # None at first, when strategies are judged by random base models
     strategies: tuple[Candidate, ...]  # of stages 1, 2, ...
-    scores: tuple[float, ...]  # of the base under each; as the objective has it
+    scores: tuple[float, ...]  # of the base under each strategy, in the sign of the objective
     score: float  # their weighted mean
-    evaluations: int  # asked for so far, repeated ones included
+    evaluations: int  # so far, including repeated ones
 
     def same_as(self, other: State) -> bool:
-        """Whether both are the same family."""
+        """Return whether both have the same base and strategies."""
         return self.base == other.base and self.strategies == other.strategies
 
     def to_json(self) -> dict[str, Any]:
-        """A record of plain values."""
+        """Return a record of plain values."""
         strategies = [
             {"genes": list(c.genes), "depths": list(c.depths), "off": round(c.off, 6)} for c in self.strategies
         ]
@@ -70,35 +70,35 @@ class Family:
 
     space: Scaled
     budgets: Budgets
-    _known: dict[Arch, Blueprint] = field(default_factory=dict, repr=False)
+    _blueprints: dict[Arch, Blueprint] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         stages = len(self.space.strategies.factors) - 1
         if stages != self.budgets.stages:
-            rule = f"lists of strategies and budgets must be of the same stages, {self.budgets.stages} budgets"
-            raise InputError(f"{rule} are given, got {stages} lists")
+            rule = f"there must be a list of strategies for each of {self.budgets.stages} scaling stages"
+            raise InputError(f"{rule}, got {stages} lists")
         require_chains(self.space.base)
 
     @cached_property
     def sampler(self) -> BudgetSampler:
-        """Of base models near the base budget."""
+        """Draws base models near the base budget."""
         return self.budgets.sampler(self.space.base)
 
     def network(self, base: Arch) -> Blueprint:
-        """A base model, built once."""
-        if base not in self._known:
-            self._known[base] = self.space.base.blueprint(base)
-        return self._known[base]
+        """Return the network of a base model; it is built once."""
+        if base not in self._blueprints:
+            self._blueprints[base] = self.space.base.blueprint(base)
+        return self._blueprints[base]
 
     def misfit(self, bases: Sequence[Arch], strategies: Sequence[Arch]) -> Floats:
-        """|MACs - 2^j those of the base| in units of what is allowed: base models by strategies."""
+        """Return |MACs - 2^j times those of the base| over the tolerance, for base models (rows) by strategies."""
         scalings = [Scaling(spatial=self.space.strategies.spatial), *(self.space.strategies[s] for s in strategies)]
         macs = scaled_macs(map(self.network, bases), scalings)
         growth = np.array([2.0 ** s[0] for s in strategies])
         return np.asarray(np.abs(macs[:, 1:] / growth - macs[:, :1]) / self.budgets.unit)
 
     def fits(self, archs: Archs, strategies: Sequence[Arch]) -> npt.NDArray[np.bool_]:
-        """Which rows cost about the base budget, and about 2^j times themselves under each of the strategies."""
+        """Return which base models cost about the base budget, and about 2^j times as much under each strategy."""
         window = self.budgets.window
         macs = costs_of(self.space.base, archs)
         good = np.asarray((macs >= window.low) & (macs <= window.high))
@@ -107,9 +107,9 @@ class Family:
         return good
 
     def draw(self, rng: np.random.Generator, n: int, strategies: Sequence[Arch] = ()) -> list[Arch]:
-        """`n` different base models that fit the strategies; where these are hard to find, the nearest to fitting."""
+        """Draw `n` different base models that fit the strategies; if too few are found, those that miss by least."""
         drawn: dict[Arch, float] = {}
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_DRAW_ROUNDS):
             fresh = list(dict.fromkeys(_tuples(self.sampler.sample(rng, n)[0])))
             worst = self.misfit(fresh, strategies).max(axis=1, initial=0.0)
             drawn.update(zip(fresh, worst.tolist(), strict=True))
@@ -118,10 +118,10 @@ class Family:
         return sorted(drawn, key=lambda base: max(drawn[base], 1.0))[:n]
 
     def repair(self, rng: np.random.Generator, archs: Archs, strategies: Sequence[Arch]) -> Archs:
-        """Infeasible rows are crossed with base models of the budget until they fit, at last replaced by one."""
+        """Cross infeasible rows with base models of the budget until they fit; replace those that never do."""
         archs = archs.copy()
         bad = ~self.fits(archs, strategies)
-        for _ in range(SMALL_STEPS):
+        for _ in range(MAX_REPAIR_CROSSINGS):
             if not bad.any():
                 return archs
             helpers = self.sampler.sample(rng, int(bad.sum()))[0]
@@ -132,7 +132,14 @@ class Family:
         return archs
 
     def candidates(self, stage: int, bases: Sequence[Arch]) -> list[Candidate]:
-        """The strategies of a stage that fit the base models on average, each network once; if none, the nearest."""
+        """Return the strategies of a stage that fit the base models on average; if none does, the nearest one.
+
+        Strategies that give the same networks are one candidate.
+
+        Args:
+            stage: Number of the scaling stage.
+            bases: The base models.
+        """
         lists = self.space.strategies
         factors, pixels = range(len(lists.factors[stage])), range(len(lists.pixels[stage]))
         grid: list[Arch] = [(stage, d, w, r) for w, r, d in product(factors, pixels, factors)]
@@ -140,12 +147,12 @@ class Family:
         tied: dict[tuple[Arch, ...], list[int]] = {}
         for i, genes in enumerate(grid):
             tied.setdefault(tuple(self.space.canonical(genes + base) for base in bases), []).append(i)
-        made = [_candidate(lists, [grid[i] for i in group], float(off[group[0]])) for group in tied.values()]
-        return [c for c in made if c.off <= 1] or [min(made, key=lambda c: c.off)]
+        distinct = [_candidate(lists, [grid[i] for i in group], float(off[group[0]])) for group in tied.values()]
+        return [c for c in distinct if c.off <= 1] or [min(distinct, key=lambda c: c.off)]
 
 
 def cross(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:
-    """Genes from either parent at random, those of a father's depth with him."""
+    """Take each gene from either parent at random; genes that depend on another come from the same parent as it."""
     first = rng.random(mothers.shape) < 0.5
     for i, c in enumerate(space.choices):
         if c.parent >= 0:
@@ -156,7 +163,13 @@ def cross(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs
 def factors_of(
     space: Scaled, strategies: Sequence[Candidate], ties: Ties = "middle"
 ) -> list[tuple[float, float, float]]:
-    """(depth, width, resolution) of each stage as factors; depth by where in the tied interval it is taken."""
+    """Return (depth, width, resolution) of each stage as factors.
+
+    Args:
+        space: The base space times the scaling space.
+        strategies: One candidate per stage.
+        ties: Which of the depth factors that give the same network to take.
+    """
     if ties not in TIES:
         raise UnknownNameError("way to resolve ties", ties, TIES)
     resolution = space.strategies.pixels[0][0]
@@ -170,8 +183,8 @@ def factors_of(
 
 
 def base_of(arch: Arch) -> Arch:
-    """The genes of the base model."""
-    return arch[GENES:]
+    """Return the genes of the base model."""
+    return arch[SCALING_GENES:]
 
 
 def _candidate(lists: Strategies, tied: list[Arch], off: float) -> Candidate:

@@ -1,10 +1,10 @@
-"""Strategies beyond the largest stage that was searched: curves through depth, width and resolution, extrapolated.
+"""Strategies beyond the largest searched stage: curves through depth, width and resolution, extrapolated.
 
-Paper: "ScaleNet" (paper 003), appendix C: linear and squared functions through 1 at stage 0, least squares over the
-searched stages with a0 > 0; Table 3.
-Differences: the paper's own function (equation 8 of its main text) is not at hand. None of the families here reproduces
-stages 4 and 5 of Table 3 from stages 1 to 3; the nearest is a^j, EfficientNet's, which is the default. Which family
-suits the strategies at hand is judged by the error at a stage that was left out of the fit.
+Paper: "ScaleNet", appendix C: linear and squared functions through 1 at stage 0, least squares over the searched stages
+with a0 > 0; Table 3.
+Differences: the paper's own function (equation 8 of its main text) is not available to us. No family here reproduces
+stages 4 and 5 of Table 3 from stages 1 to 3; the nearest is a^j, EfficientNet's, which is the default. Families are
+compared by their error at a stage that was left out of the fit.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ TABLE_3 = (
     (1.653, 1.534, 2.042),
     (1.848, 1.688, 2.378),
 )
-SEARCHED = 3  # the largest stage of Table 3 that was searched
+LAST_SEARCHED_STAGE = 3  # the largest stage of Table 3 that was searched
 
 
 @dataclass(frozen=True)
 class Family:
-    """A function of the stage with one or two parameters, the first of which must be positive."""
+    """A family of curves: a function of the stage with one or two parameters, the first of which is positive."""
 
     formula: str
     value: Callable[[Floats, Floats], Floats]  # (stages, parameters)
     start: tuple[float, ...]  # where the fit begins
     anchored: bool = True  # passes through 1 at stage 0
-    low: tuple[float, ...] = ()  # of the parameters; 0 for the first unless said otherwise
+    low: tuple[float, ...] = ()  # least values of the parameters; () for 0 for the first, none for the second
 
     @property
     def bounds(self) -> tuple[list[float], list[float]]:
-        """Of the parameters."""
+        """Least and greatest values of the parameters."""
         low = self.low or (1e-9, *[-inf] * (len(self.start) - 1))
         return list(low), [inf] * len(self.start)
 
@@ -73,8 +73,9 @@ FAMILIES: Mapping[str, Family] = {
         "b a^j", lambda j, a: a[1] * (1 + a[0]) ** j, (0.1, 1.0), anchored=False, low=(1e-9, 0.0)
     ),
 }
-DEFAULT = "exponential"
-TIGHT = 1e-14
+DEFAULT_FAMILY = "exponential"
+FIT_TOLERANCE = 1e-14
+MAX_FIT_EVALUATIONS = 999
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Curve:
     residual: float  # root mean square over the stages it was fitted to
 
     def __call__(self, stage: float) -> float:
-        """The factor at a stage; 1 at stage 0, which is the base model."""
+        """Return the factor at a stage; 1 at stage 0, which is the base model."""
         if stage == 0:
             return 1.0
         return float(FAMILIES[self.family].value(np.array([float(stage)]), np.array(self.parameters))[0])
@@ -97,54 +98,73 @@ class Growth:
     """Curves for depth, width and resolution."""
 
     curves: tuple[Curve, Curve, Curve]
-    left_out: float  # error at a stage that was not fitted, root mean square, relative; NaN where too few remain
+    left_out: float  # relative error (root mean square) at a stage left out of the fit; NaN if too few remain
 
     @property
     def family(self) -> str:
-        """The family of all three."""
+        """Name of the family of all three curves."""
         return self.curves[0].family
 
     def __call__(self, stage: float) -> tuple[float, float, float]:
-        """Factors of depth, width and resolution at a stage."""
+        """Return the factors of depth, width and resolution at a stage."""
         d, w, r = (curve(stage) for curve in self.curves)
         return d, w, r
 
 
 def fit(family: str, values: Sequence[float], stages: Sequence[int] | None = None) -> Curve:
-    """Least squares through the factors of one dimension at stages 1, 2, ... (or those given)."""
+    """Fit a curve to the factors of one dimension by least squares.
+
+    Args:
+        family: A key of `FAMILIES`.
+        values: The factors.
+        stages: Their stages; None for 1, 2, ...
+    """
     if family not in FAMILIES:
         raise UnknownNameError("family of curves", family, FAMILIES)
     from scipy.optimize import least_squares
 
-    made, j = FAMILIES[family], np.array(stages or range(1, len(values) + 1), dtype=float)
+    curve, j = FAMILIES[family], np.array(stages or range(1, len(values) + 1), dtype=float)
     y = np.array(values, dtype=float)
     if len(y) != len(j) or not np.isfinite(y).all() or (y <= 0).any():
-        raise InputError(f"a fit takes a positive factor for each of {len(j)} stages, got {list(values)}")
-    if len(y) < len(made.start):
-        raise InputError(f"{made.formula} has {len(made.start)} parameters, got {len(y)} stages to fit it to")
+        raise InputError(f"a fit needs a positive factor for each of {len(j)} stages, got {list(values)}")
+    if len(y) < len(curve.start):
+        raise InputError(f"a fit of {curve.formula} needs at least {len(curve.start)} stages, got {len(y)}")
 
     def residuals(parameters: Floats) -> Floats:
-        return np.asarray(made.value(j, parameters) - y)
+        return np.asarray(curve.value(j, parameters) - y)
 
-    found = least_squares(residuals, made.start, bounds=made.bounds, xtol=TIGHT, ftol=TIGHT, gtol=TIGHT, max_nfev=999)
-    return Curve(family, tuple(map(float, found.x)), sqrt(float(np.mean(found.fun**2))))
+    best = least_squares(
+        residuals,
+        curve.start,
+        bounds=curve.bounds,
+        xtol=FIT_TOLERANCE,
+        ftol=FIT_TOLERANCE,
+        gtol=FIT_TOLERANCE,
+        max_nfev=MAX_FIT_EVALUATIONS,
+    )
+    return Curve(family, tuple(map(float, best.x)), sqrt(float(np.mean(best.fun**2))))
 
 
-def generalise(strategies: Sequence[Sequence[float]], family: str = DEFAULT) -> Growth:
-    """Curves through strategies (depth, width, resolution as factors) of stages 1, 2, ..."""
+def generalise(strategies: Sequence[Sequence[float]], family: str = DEFAULT_FAMILY) -> Growth:
+    """Fit a curve of one family to each dimension of the strategies.
+
+    Args:
+        strategies: (depth, width, resolution) as factors, of stages 1, 2, ...
+        family: A key of `FAMILIES`.
+    """
     columns = _columns(strategies)
     d, w, r = (fit(family, column) for column in columns)
     return Growth((d, w, r), left_out_error(strategies, family))
 
 
 def compare(strategies: Sequence[Sequence[float]]) -> list[Growth]:
-    """All families that the number of stages allows, the least error at a left-out stage first."""
+    """Fit all families that the number of stages allows; the least error at a left-out stage comes first."""
     fitted = [generalise(strategies, name) for name, f in FAMILIES.items() if len(f.start) <= len(strategies)]
     return sorted(fitted, key=lambda g: (not isfinite(g.left_out), g.left_out if isfinite(g.left_out) else 0.0))
 
 
 def left_out_error(strategies: Sequence[Sequence[float]], family: str) -> float:
-    """Each stage in turn is predicted from the others: relative error, root mean square over all dimensions."""
+    """Predict each stage in turn from the others; return the relative error, root mean square over all dimensions."""
     stages = list(range(1, len(strategies) + 1))
     if len(stages) - 1 < len(FAMILIES[family].start):
         return nan
@@ -157,11 +177,11 @@ def left_out_error(strategies: Sequence[Sequence[float]], family: str) -> float:
 
 
 def table_3_error(family: str) -> float:
-    """How far a family fitted to stages 1 to 3 of Table 3 misses stages 4 and 5: relative, root mean square of six."""
-    growth = generalise(TABLE_3[1 : SEARCHED + 1], family)
+    """Fit a family to stages 1 to 3 of Table 3; return the relative error (root mean square) at stages 4 and 5."""
+    growth = generalise(TABLE_3[1 : LAST_SEARCHED_STAGE + 1], family)
     errors = [
         predicted / truth - 1
-        for j, row in enumerate(TABLE_3[SEARCHED + 1 :], SEARCHED + 1)
+        for j, row in enumerate(TABLE_3[LAST_SEARCHED_STAGE + 1 :], LAST_SEARCHED_STAGE + 1)
         for predicted, truth in zip(growth(j), row, strict=True)
     ]
     return sqrt(float(np.mean(np.square(errors))))
@@ -169,5 +189,5 @@ def table_3_error(family: str) -> float:
 
 def _columns(strategies: Sequence[Sequence[float]]) -> list[list[float]]:
     if not strategies or any(len(s) != len(DIMENSIONS) for s in strategies):
-        raise InputError(f"a strategy has {len(DIMENSIONS)} factors ({', '.join(DIMENSIONS)}), got {list(strategies)}")
+        raise InputError(f"a strategy must have the factors {', '.join(DIMENSIONS)}, got {list(strategies)}")
     return [[float(s[i]) for s in strategies] for i in range(len(DIMENSIONS))]

@@ -1,7 +1,7 @@
 """MACs of base networks under strategies, without building the scaled blueprints.
 
-A layer costs the same wherever it follows a map of the same shape, so each is scaled once and remembered: this makes
-grids over strategies cheap for every chain of blocks, not only for spaces that are automata of their own.
+A layer costs the same wherever it follows a map of the same shape, so each is scaled once and cached. This makes grids
+over strategies cheap for every chain of blocks, not only for spaces that are automata.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ..strategy import Scaling, Squeeze, is_block, scale, squeeze_of
 
 
 def scaled_macs(blueprints: Iterable[Blueprint], scalings: Iterable[Scaling]) -> Ints:
-    """MACs of each network (row) under each scaling (column)."""
+    """Return the MACs of each network (row) under each scaling (column)."""
     columns = list(scalings)
     rows = [_row(blueprint, columns) for blueprint in blueprints]
     return np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
 
 
 def blueprints_of(space: Space, archs: Archs) -> list[Blueprint]:
-    """The networks of the rows of `archs`."""
+    """Return the network of each row of `archs`."""
     return [space.blueprint(tuple(a)) for a in archs.tolist()]
 
 
 def require_chains(space: Space) -> None:
-    """Refuse a space whose networks cannot be scaled, or have sides that a strategy would overrule."""
+    """Raise an error if the networks of a space cannot be scaled, or differ in resolution, which a strategy sets."""
     networks = blueprints_of(space, space.sample(np.random.default_rng(0), 20))
     try:
         scale(networks[0], Scaling())
@@ -42,21 +42,21 @@ def require_chains(space: Space) -> None:
         raise InputError(f"{space.name} cannot be scaled: {e}") from None
     resolutions = sorted({network.resolution for network in networks})
     if len(resolutions) > 1:
-        rule = f"its networks must all have one image side, got {', '.join(map(str, resolutions))}"
+        rule = f"its networks must all have the same resolution, got {', '.join(map(str, resolutions))}"
         raise InputError(f"{space.name} cannot be scaled: {rule}")
 
 
 def _row(blueprint: Blueprint, scalings: list[Scaling]) -> list[int]:
     squeeze = squeeze_of(blueprint)
     blocks = Counter(layer.stage for layer in blueprint if is_block(layer))
-    known: dict[Hashable, int] = {}  # many depth factors give the same network
+    macs: dict[Hashable, int] = {}  # many depth factors give the same network
     row = []
     for scaling in scalings:
         repeats = tuple(scaling.repeats(n) for n in blocks.values())
         network = (_without_depth(scaling), scaling.pixels(blueprint.resolution), repeats)
-        if network not in known:
-            known[network] = _macs(blueprint, squeeze, dict(zip(blocks, repeats, strict=True)), *network[:2])
-        row.append(known[network])
+        if network not in macs:
+            macs[network] = _macs(blueprint, squeeze, dict(zip(blocks, repeats, strict=True)), *network[:2])
+        row.append(macs[network])
     return row
 
 
@@ -72,7 +72,7 @@ def _macs(
 
 
 def _without_depth(scaling: Scaling) -> Scaling:
-    """All that a layer's cost depends on, once its input and its number of copies are known."""
+    """Return the part of a scaling that a layer's cost depends on, given its input and its number of copies."""
     return replace(scaling, depth=1.0, resolution=None)
 
 

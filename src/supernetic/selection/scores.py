@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
-from ..calibration import COLDEST, HOTTEST, Labels, Logits, safe_temperature
+from ..calibration import MAX_TEMPERATURE, MIN_TEMPERATURE, Labels, Logits, safe_temperature
 
 METRICS = ("calibrated_cross_entropy", "cross_entropy", "error")  # nats, nats, %; less is better for all
 
@@ -43,7 +43,7 @@ def score(calibration: Logits, calibration_labels: Labels, logits: Logits, label
     wrong = named != labels
     assert ((logits.astype(np.float64) / t).argmax(axis=1) == named).all(), "a temperature changed the error rate"
     values = np.stack([losses(logits, labels, t), losses(logits, labels), 100.0 * wrong])
-    bound = right or not COLDEST * 1.01 < t < HOTTEST / 1.01
+    bound = right or not MIN_TEMPERATURE * 1.01 < t < MAX_TEMPERATURE / 1.01
     return Scores(values, t, float(losses(calibration, calibration_labels, t).mean()), bound)
 
 

@@ -1,6 +1,6 @@
 """AttentiveNAS's elastic space: width, depth, kernel and expansion per stage, and the input resolution.
 
-Paper: Wang et al., "AttentiveNAS", arXiv 2011.09011 (paper 001), Table 2; networks A0-A6 as released.
+Paper: Wang et al., "AttentiveNAS", arXiv 2011.09011, Table 2; networks A0-A6 as released.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..space import Arch, Choice, SequentialSpace
 
 
 class Stage(NamedTuple):
-    """One row of Table 2."""
+    """One row of Table 2: the options of a stage."""
 
     widths: tuple[int, ...]
     depths: tuple[int, ...]
@@ -25,7 +25,7 @@ class Stage(NamedTuple):
     se: bool
 
 
-STEM = (16, 24)
+STEM_WIDTHS = (16, 24)
 STAGES = (
     Stage((16, 24), (1, 2), (1,), 1, False),
     Stage((24, 32), (3, 4, 5), (4, 5, 6), 2, False),
@@ -35,12 +35,12 @@ STAGES = (
     Stage((192, 200, 208, 216), (3, 4, 5, 6, 7, 8), (6,), 2, True),
     Stage((216, 224), (1, 2), (6,), 1, True),
 )
-HEAD = (1792, 1984)
+HEAD_WIDTHS = (1792, 1984)
 KERNELS = (3, 5)
-N = len(STAGES)
+N_STAGES = len(STAGES)
 
 # resolution; widths; kernels; expansions; depths
-RELEASED = {
+RELEASED_NETWORKS = {
     "attentive-a0": "192; 16 16 24 32 64 112 192 216 1792; 3333333; 1444466; 1333331",
     "attentive-a1": "224; 16 16 24 32 64 112 192 216 1984; 3335353; 1444466; 1333331",
     "attentive-a2": "224; 16 16 24 32 64 112 200 224 1984; 3333353; 1454466; 1333341",
@@ -53,7 +53,10 @@ RELEASED = {
 
 @dataclass(frozen=True)
 class Attentive(SequentialSpace):
-    """Genes: resolution, widths of stem, seven stages and head, then depths, kernels and expansions of the stages."""
+    """AttentiveNAS's space.
+
+    Genes: the resolution; the widths of stem, seven stages and head; then depths, kernels and expansions of the stages.
+    """
 
     resolutions: tuple[int, ...] = (192, 224, 256, 288)
     classes: int = 1000
@@ -61,14 +64,14 @@ class Attentive(SequentialSpace):
     width: float = 1.0  # multiplies all channels, for reduced variants
 
     name: ClassVar[str] = "attentive"
-    paper: ClassVar[str] = "001"
+    paper: ClassVar[str] = "AttentiveNAS"
     sharing: ClassVar[str] = "elastic"
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """31 genes in the order of the released configurations."""
-        stages = [f"mb{i + 1}" for i in range(N)]
-        widths = zip(["stem", *stages, "head"], [STEM, *(s.widths for s in STAGES), HEAD], strict=True)
+        """The 31 genes, in the order of the released configurations."""
+        stages = [f"mb{i + 1}" for i in range(N_STAGES)]
+        widths = zip(["stem", *stages, "head"], [STEM_WIDTHS, *(s.widths for s in STAGES), HEAD_WIDTHS], strict=True)
         return (
             Choice("resolution", self.resolutions),
             *(Choice(f"{n}.width", w) for n, w in widths),
@@ -80,22 +83,23 @@ class Attentive(SequentialSpace):
     @cached_property
     def slots(self) -> tuple[tuple[int, ...], ...]:
         """Resolution and stem; then width, depth, kernel and expansion of each stage; then the head."""
-        stages = [(2 + i, 10 + i, 10 + N + i, 10 + 2 * N + i) for i in range(N)]
-        return ((0, 1), *stages, (2 + N,))
+        stages = [(2 + i, 10 + i, 10 + N_STAGES + i, 10 + 2 * N_STAGES + i) for i in range(N_STAGES)]
+        return ((0, 1), *stages, (2 + N_STAGES,))
 
     @cached_property
     def named(self) -> Mapping[str, Arch]:
-        """A0 to A6, which exist only at the paper's own resolutions."""
+        """A0 to A6, which exist only at the resolutions of the paper."""
         if self.resolutions != (192, 224, 256, 288):
             return {}
-        return {name: self._require(text) for name, text in RELEASED.items()}
+        return {name: self._require(text) for name, text in RELEASED_NETWORKS.items()}
 
     # --- notation -----------------------------------------------------------------------------------------------------
 
     def format(self, arch: Arch) -> str:
-        """`192; 16 16 24 ...; 3333333; 1444466; 1333331`: resolution, widths, kernels, expansions, depths."""
+        """Write `192; 16 16 24 ...; 3333333; 1444466; 1333331`: resolution, widths, kernels, expansions, depths."""
         v = [c.options[g] for c, g in zip(self.choices, arch, strict=True)]
-        widths, depths, kernels, expands = v[1 : N + 3], v[N + 3 : 2 * N + 3], v[2 * N + 3 : 3 * N + 3], v[3 * N + 3 :]
+        n = N_STAGES
+        widths, depths, kernels, expands = v[1 : n + 3], v[n + 3 : 2 * n + 3], v[2 * n + 3 : 3 * n + 3], v[3 * n + 3 :]
         digits = ("".join(map(str, group)) for group in (kernels, expands, depths))
         return "; ".join((str(v[0]), " ".join(map(str, widths)), *digits))
 
@@ -105,7 +109,7 @@ class Attentive(SequentialSpace):
             return None
         resolution, widths = [int(groups[0])], [int(w) for w in groups[1].split()]
         kernels, expands, depths = ([int(c) for c in g.replace(" ", "")] for g in groups[2:])
-        if (len(widths), len(kernels), len(expands), len(depths)) != (N + 2, N, N, N):
+        if len(widths) != N_STAGES + 2 or not len(kernels) == len(expands) == len(depths) == N_STAGES:
             return None
         values: list[int] = resolution + widths + depths + kernels + expands
         # An option that does not exist becomes a gene out of range, which `check` names.
@@ -120,17 +124,17 @@ class Attentive(SequentialSpace):
         return c if self.width == 1 else make_divisible(c * self.width)
 
     def start(self) -> tuple[Sequence[Layer], None]:
-        """Nothing: even the stem depends on genes."""
+        """Return no layers: even the stem depends on genes."""
         return (), None
 
     def step(self, i: int, state: Any, genes: Arch) -> tuple[Sequence[Layer], tuple[int, int]]:
-        """Stem, a stage, or the head; the state is (channels, side)."""
+        """Return the stem, a stage, or the head; the state is (channels, resolution)."""
         if i == 0:
-            resolution, c = self.resolutions[genes[0]], self._channels(STEM[genes[1]])
+            resolution, c = self.resolutions[genes[0]], self._channels(STEM_WIDTHS[genes[1]])
             out = halved(resolution, 2)
             return [Layer("stem", "conv", self.in_channels, c, resolution, out, 3, 2, act="swish")], (c, out)
-        if i == N + 1:
-            return self._head(state[0], state[1], self._channels(HEAD[genes[0]])), state
+        if i == N_STAGES + 1:
+            return self._head(state[0], state[1], self._channels(HEAD_WIDTHS[genes[0]])), state
         stage = STAGES[i - 1]
         c, depth = self._channels(stage.widths[genes[0]]), stage.depths[genes[1]]
         kernel, expand = KERNELS[genes[2]], stage.expands[genes[3]]
@@ -158,7 +162,7 @@ class Attentive(SequentialSpace):
         ]
 
     def finish(self, state: tuple[int, int]) -> Sequence[Layer]:
-        """Nothing: the head is the last slot."""
+        """Return no layers: the head is the last slot."""
         return ()
 
 

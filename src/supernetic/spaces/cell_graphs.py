@@ -15,7 +15,7 @@ from ..space import Archs
 
 OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")  # this order is part of the published hash
 MAX_EDGES = 9
-CHUNK = 2**14  # cells handled at once
+CELLS_PER_CHUNK = 2**14
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -23,12 +23,12 @@ Ints = npt.NDArray[np.int64]
 
 @lru_cache
 def edges_of(vertices: int) -> tuple[tuple[int, int], ...]:
-    """(from vertex, to vertex) of each edge gene."""
+    """Return (from vertex, to vertex) of each edge gene."""
     return tuple((i, j) for i in range(vertices) for j in range(i + 1, vertices))
 
 
 def matrices_of(archs: Archs | Ints, vertices: int) -> Bools:
-    """The adjacency matrix of each row of `archs` (its edge genes suffice)."""
+    """Return the adjacency matrix of each row of `archs`; only the edge genes are read."""
     matrices = np.zeros((len(archs), vertices, vertices), dtype=bool)
     for gene, (i, j) in enumerate(edges_of(vertices)):
         matrices[:, i, j] = archs[:, gene]
@@ -36,7 +36,7 @@ def matrices_of(archs: Archs | Ints, vertices: int) -> Bools:
 
 
 def on_path(matrices: Bools) -> Bools:
-    """For each matrix, which vertices lie on a path from its first vertex to its last."""
+    """Return for each matrix which vertices lie on a path from its first vertex to its last."""
     last = matrices.shape[-1] - 1
     ahead = np.zeros(matrices.shape[:2], dtype=bool)
     behind = ahead.copy()
@@ -49,7 +49,12 @@ def on_path(matrices: Bools) -> Bools:
 
 
 def strip(archs: Archs | Ints, vertices: int) -> Ints:
-    """`archs` (or their edge genes alone) with 0 in all genes of vertices that do not count; these may be all."""
+    """Return `archs` with 0 in all genes of vertices on no path from input to output, which may be all of them.
+
+    Args:
+        archs: Architectures, or their edge genes alone.
+        vertices: Vertices of a cell, including input and output.
+    """
     kept = on_path(matrices_of(archs, vertices))
     edges = [kept[:, i] & kept[:, j] for i, j in edges_of(vertices)]
     counts = np.stack([*edges, *kept[:, 1:-1].T], axis=1)[:, : archs.shape[1]]
@@ -58,44 +63,45 @@ def strip(archs: Archs | Ints, vertices: int) -> Ints:
 
 
 def is_valid(archs: Archs | Ints, vertices: int) -> Bools:
-    """For each row of `archs`, whether input and output are joined, and by few enough edges."""
+    """Return for each row of `archs` whether a path joins input and output, and at most `MAX_EDGES` edges count."""
     n = strip(archs, vertices)[:, : len(edges_of(vertices))].sum(axis=1)
     valid: Bools = (n > 0) & (n <= MAX_EDGES)
     return valid
 
 
 def count_matrices(vertices: int) -> int:
-    """How many edge sets are valid, by looking at all of them."""
+    """Count the valid sets of edges, by enumerating all of them."""
     bits = len(edges_of(vertices))
-    starts = range(0, 2**bits, CHUNK)
-    chunks = (np.arange(s, min(s + CHUNK, 2**bits))[:, None] >> np.arange(bits) & 1 for s in starts)
+    starts = range(0, 2**bits, CELLS_PER_CHUNK)
+    chunks = (np.arange(s, min(s + CELLS_PER_CHUNK, 2**bits))[:, None] >> np.arange(bits) & 1 for s in starts)
     return sum(int(is_valid(chunk, vertices).sum()) for chunk in chunks)
 
 
 def labellings(vertices: int) -> int:
-    """In how many ways operations can be given to the inner vertices."""
+    """Return in how many ways the inner vertices can be given operations."""
     return int(len(OPERATIONS) ** (vertices - 2))
 
 
 def column_major(i: int, j: int) -> int:
-    """Position of an edge in the benchmark's graph generator."""
+    """Return the position of an edge in the benchmark's graph generator."""
     return i + j * (j - 1) // 2
 
 
 @lru_cache
 def relabellings(vertices: int) -> npt.NDArray[np.float64]:
-    """A column for each order of the inner vertices: what each gene adds to the number of the reordered encoding.
+    """Return a matrix whose product with an architecture numbers its reordered encodings.
 
-    Orders that turn an edge around get a number larger than all others. Floats hold these integers exactly, and
-    multiply faster.
+    There is a column for each order of the inner vertices, and a row for each gene: what the gene adds to the number of
+    the reordered encoding. Orders that turn an edge around get a number larger than all others. Floats hold these
+    integers exactly, and multiply faster.
     """
     inner = range(1, vertices - 1)
     columns = []
     for order in permutations(inner):
-        place = [0, *order, vertices - 1]
+        position = [0, *order, vertices - 1]
         edges = [
-            labellings(vertices) << column_major(place[i], place[j]) if place[i] < place[j] else 1 << 45
+            labellings(vertices) << column_major(position[i], position[j]) if position[i] < position[j] else 1 << 45
             for i, j in edges_of(vertices)
         ]
-        columns.append([*edges, *(len(OPERATIONS) ** (len(inner) - place[v]) for v in inner)])
+        columns.append([*edges, *(len(OPERATIONS) ** (len(inner) - position[v]) for v in inner)])
     return np.array(columns, dtype=np.float64).T

@@ -1,9 +1,9 @@
-"""A space of one's own: stem, stages and head, declared in a few lines of TOML or Python.
+"""A space of your own: stem, stages and head, declared in a few lines of TOML or Python.
 
-Paper: none; the two that come with it, `deep-narrow` and `shallow-wide`, are for the comparison of spaces in appendix
-D of AttentiveNAS (paper 001), whose second space is not published: ours are alike in spirit, not copies.
+Paper: none; the two bundled spaces, `deep-narrow` and `shallow-wide`, are for the comparison of spaces in appendix D of
+AttentiveNAS. Its second space is not published: ours follow its idea, they are not copies.
 
-Wherever a list is given there is a choice; a single value is fixed and has no gene.
+A list is a choice among its items; a single value is fixed and has no gene.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ..errors import ArchError, InputError, UnknownNameError
 from ..space import Arch, Choice, SequentialSpace, Space
 from ..stabiliser import stabilise
 
-DATA = Path(__file__).parent / "data"
-MOST_OPTIONS = 127  # architectures are rows of 8-bit integers
-STRICT = {"extra": "forbid", "strict": True}
+DATA_DIR = Path(__file__).parent / "data"
+MAX_OPTIONS = 127  # architectures are rows of 8-bit integers
+STRICT_CONFIG = {"extra": "forbid", "strict": True}
 Act = Literal["", "relu", "relu6", "hswish", "swish"]
 
 
 class Block(NamedTuple):
-    """What a block may be."""
+    """One option of a block."""
 
     operation: str
     kernel: int = 1
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`MB6_K5_SE`, `CONV_K3` or `SKIP`, as layers are labelled."""
+        """The label that its layer has: `MB6_K5_SE`, `CONV_K3` or `SKIP`."""
         if self.operation == "mbconv":
             return f"MB{self.expansion:g}_K{self.kernel}" + "_SE" * self.se
         return f"CONV_K{self.kernel}" if self.operation == "conv" else "SKIP"
@@ -50,19 +50,19 @@ class Block(NamedTuple):
 SKIP = Block("skip")
 
 # --- the declaration --------------------------------------------------------------------------------------------------
-# Plain dataclasses; pydantic checks the types (it is imported only when something is declared), they check the values.
+# Plain dataclasses that check their values; pydantic checks the types, and is imported only when a space is declared.
 
 
 @dataclass(frozen=True)
 class Stem:
-    """The first convolution."""
+    """The first convolution of every network."""
 
     width: tuple[int, ...]
     kernel: int = 3
     stride: int = 2
-    act: Act = ""  # the space's, unless given
+    act: Act = ""  # "" for the activation of the space
 
-    __pydantic_config__: ClassVar[Any] = STRICT
+    __pydantic_config__: ClassVar[Any] = STRICT_CONFIG
 
     def __post_init__(self) -> None:
         _require_options(self, "width")
@@ -71,7 +71,11 @@ class Stem:
 
 @dataclass(frozen=True)
 class Stage:
-    """Blocks of one width. The first has the stride; a block is any combination of the four lists that describe it."""
+    """Blocks of one width, the first of which has the stride.
+
+    A block is any combination of the four lists `operation`, `kernel`, `expansion` and `se`; of a `conv` only the
+    kernel counts, of a `skip` nothing.
+    """
 
     width: tuple[int, ...]
     depth: tuple[int, ...] = (1,)
@@ -80,22 +84,22 @@ class Stage:
     expansion: tuple[float, ...] = (6,)
     se: tuple[bool, ...] = (False,)
     stride: int = 1
-    per: Literal["", "stage", "block"] = ""  # the space's, unless given
-    act: Act = ""
+    per: Literal["", "stage", "block"] = ""  # "" for the setting of the space
+    act: Act = ""  # "" for the activation of the space
 
-    __pydantic_config__: ClassVar[Any] = STRICT
+    __pydantic_config__: ClassVar[Any] = STRICT_CONFIG
 
     def __post_init__(self) -> None:
         _require_options(self, "width", "depth", "operation", "kernel", "expansion", "se")
         _require_geometry(self.kernel, self.stride)
         if not min(self.expansion) >= 1:
             raise ValueError(f"expansion must be at least 1, got {min(self.expansion):g}")
-        if len(self.blocks) > MOST_OPTIONS:
-            raise ValueError(f"a block may have at most {MOST_OPTIONS} options, got {len(self.blocks)}")
+        if len(self.blocks) > MAX_OPTIONS:
+            raise ValueError(f"a block may have at most {MAX_OPTIONS} options, got {len(self.blocks)}")
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The options of a block."""
+        """The options of each block of the stage."""
         options = {
             "mbconv": [Block("mbconv", k, e, se) for e, k, se in product(self.expansion, self.kernel, self.se)],
             "conv": [Block("conv", k) for k in self.kernel],
@@ -106,12 +110,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class Head:
-    """A 1x1 convolution before pooling; none without a width."""
+    """A 1x1 convolution before pooling; without a width there is none."""
 
     width: tuple[int, ...] = ()
     act: Act = ""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
+    __pydantic_config__: ClassVar[Any] = STRICT_CONFIG
 
     def __post_init__(self) -> None:
         if self.width:
@@ -124,8 +128,8 @@ PARTS: Mapping[str, type] = {"stem": Stem, "stages": Stage, "head": Head}
 def _require_options(part: Any, *keys: str) -> None:
     for key in keys:
         options = getattr(part, key)
-        if not 1 <= len(options) <= MOST_OPTIONS or len(set(options)) < len(options):
-            raise ValueError(f"{key} must list 1..{MOST_OPTIONS} different options, got {list(options)}")
+        if not 1 <= len(options) <= MAX_OPTIONS or len(set(options)) < len(options):
+            raise ValueError(f"{key} must list 1..{MAX_OPTIONS} different options, got {list(options)}")
         if key in ("width", "depth", "resolution") and min(options) < 1:
             raise ValueError(f"{key} must be positive, got {min(options)}")
 
@@ -142,11 +146,11 @@ def _require_geometry(kernels: Sequence[int], stride: int) -> None:
 
 
 class Item(NamedTuple):
-    """One thing to decide on the way through the network; a gene if it has several options."""
+    """One decision on the way through the network; a gene if it has several options."""
 
     kind: str  # resolution, stem, width, depth, block, head
     stage: int  # 0 outside the stages
-    block: int  # within its stage, where each block is chosen by itself, else -1
+    block: int  # number within its stage if each block is chosen separately, else -1
     options: tuple[Any, ...]
 
     @property
@@ -157,19 +161,34 @@ class Item(NamedTuple):
         return f"stage{self.stage}." + (self.kind if self.block < 0 else str(self.block))
 
 
-class Place(NamedTuple):
-    """The automaton's state: the map at hand, and what is decided about the stage at hand (0 between stages)."""
+class MapState(NamedTuple):
+    """The state of the automaton: the current feature map, and width and depth of the stage (0 between stages)."""
 
     channels: int
     resolution: int
-    nominal: int = 0  # width that the map would have without skipped blocks; hidden widths are multiples of it
+    nominal: int = 0  # width of the map if no block had been skipped; hidden widths are multiples of it
     width: int = 0
     depth: int = 0
 
 
 @dataclass(frozen=True)
 class DeclaredSpace(SequentialSpace):
-    """What `declare` and `read` return."""
+    """A space of stem, stages and head, as `declare` and `read` make it.
+
+    Args:
+        name: What users type, and what errors say.
+        stem: The first convolution.
+        stages: The body of the network.
+        head: A 1x1 convolution before pooling.
+        resolution: Image resolutions in pixels to choose from.
+        classes: Number of classes.
+        in_channels: Channels of the images.
+        act: Activation of all layers that do not name another.
+        per: "stage" if all blocks of a stage are the same, "block" if each is chosen separately.
+        sharing: Weights of a supernet: "choice" for separate weights per option, "elastic" for slices of the largest.
+        stabiliser: In supernets, a linear map to the width of the stage that replaces skips (SCARLET-NAS).
+        paper: Where the space comes from.
+    """
 
     name: str  # type: ignore[misc]  # every other space has one name for all its instances
     stem: Stem
@@ -179,13 +198,12 @@ class DeclaredSpace(SequentialSpace):
     classes: int = 1000
     in_channels: int = 3
     act: Act = "relu"
-    per: Literal["stage", "block"] = "stage"  # blocks of a stage alike, or each chosen by itself
-    # of a supernet's weights: per option, or slices of the largest
+    per: Literal["stage", "block"] = "stage"
     sharing: Literal["choice", "elastic"] = "choice"  # type: ignore[misc]
-    stabiliser: Literal["", "skip", "relu"] = ""  # in supernets: a linear map to the stage's width in place of skips
+    stabiliser: Literal["", "skip", "relu"] = ""
     paper: str = ""  # type: ignore[misc]
 
-    __pydantic_config__: ClassVar[Any] = STRICT
+    __pydantic_config__: ClassVar[Any] = STRICT_CONFIG
 
     def __post_init__(self) -> None:
         _require_options(self, "resolution")
@@ -193,21 +211,21 @@ class DeclaredSpace(SequentialSpace):
             if getattr(self, key) < 1:
                 raise ValueError(f"{key} must be positive, got {getattr(self, key)}")
         if not self.stages:
-            raise ValueError("there must be at least one stage")
+            raise ValueError("stages must list at least one stage, got none")
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:
-        """Everything there is to decide, fixed or not, in the order of the network."""
-        return tuple(self._walk())
+        """All decisions, including those with a single option, in the order of the network."""
+        return tuple(self._decisions())
 
-    def _walk(self) -> Iterator[Item]:
+    def _decisions(self) -> Iterator[Item]:
         yield Item("resolution", 0, -1, self.resolution)
         yield Item("stem", 0, -1, self.stem.width)
         for s, stage in enumerate(self.stages, 1):
             yield Item("width", s, -1, stage.width)
             yield Item("depth", s, -1, stage.depth)
-            places = range(max(stage.depth)) if self._blockwise(stage) else (-1,)
-            yield from (Item("block", s, b, stage.blocks) for b in places)
+            blocks = range(max(stage.depth)) if self._blockwise(stage) else (-1,)
+            yield from (Item("block", s, b, stage.blocks) for b in blocks)
         if self.head.width:
             yield Item("head", 0, -1, self.head.width)
 
@@ -216,12 +234,12 @@ class DeclaredSpace(SequentialSpace):
 
     @cached_property
     def _genes(self) -> tuple[int, ...]:
-        """The items that are genes."""
+        """Positions of the items that are genes."""
         return tuple(i for i, item in enumerate(self._items) if len(item.options) > 1)
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """A gene for each list of options; the genes of blocks that a smaller depth leaves out are 0."""
+        """One gene for each list of options; genes of blocks that a smaller depth leaves out are 0."""
         choices: list[Choice] = []
         for i in self._genes:
             item = self._items[i]
@@ -244,7 +262,7 @@ class DeclaredSpace(SequentialSpace):
         return [item.options[genes.get(i, 0)] for i, item in enumerate(self._items)]
 
     def format(self, arch: Arch) -> str:
-        """`224px 16 | 24: MB4_K3 x3 | 32: MB3_K3 SKIP MB6_K5 | 1280`: stem, stages, head."""
+        """Write `224px 16 | 24: MB4_K3 x3 | 32: MB3_K3 SKIP MB6_K5 | 1280`: stem, stages, head."""
         words: dict[int, list[str]] = {s: [] for s in range(len(self.stages) + 2)}
         depth = 0
         for item, value in zip(self._items, self._values(arch), strict=True):
@@ -285,7 +303,7 @@ class DeclaredSpace(SequentialSpace):
         return tuple(genes)
 
     def canonical(self, arch: Arch) -> Arch:
-        """Skipped blocks that do not open their stage move to its end, where a smaller depth leaves them out."""
+        """Move skipped blocks, except the first of a stage, to its end, where a smaller depth leaves them out."""
         taken = dict(zip(self._genes, arch, strict=True))
         for s, stage in enumerate(self.stages, 1):
             if SKIP not in stage.blocks:
@@ -306,69 +324,69 @@ class DeclaredSpace(SequentialSpace):
 
     # --- the network --------------------------------------------------------------------------------------------------
 
-    def start(self) -> tuple[Sequence[Layer], Place]:
-        """All that is fixed before the first gene."""
-        return self._fixed(0, Place(self.in_channels, 0))
+    def start(self) -> tuple[Sequence[Layer], MapState]:
+        """Return the layers in front of the first gene."""
+        return self._fixed(0, MapState(self.in_channels, 0))
 
-    def step(self, i: int, state: Place, genes: Arch) -> tuple[Sequence[Layer], Place] | None:
-        """What gene `i` decides, and all that is fixed between it and the next."""
+    def step(self, i: int, state: MapState, genes: Arch) -> tuple[Sequence[Layer], MapState] | None:
+        """Return the layers that gene `i` decides, and the fixed ones between it and the next gene."""
         here = self._genes[i]
         item = self._items[here]
         if genes[0] and state.depth <= item.block:  # a block that the depth leaves out
             return None
-        layers, place = self._decide(item, item.options[genes[0]], state)
-        more, place = self._fixed(here + 1, place)
-        return [*layers, *more], place
+        layers, state = self._decide(item, item.options[genes[0]], state)
+        more, state = self._fixed(here + 1, state)
+        return [*layers, *more], state
 
-    def finish(self, state: Place) -> Sequence[Layer]:
-        """Pooling and classifier."""
+    def finish(self, state: MapState) -> Sequence[Layer]:
+        """Return pooling and classifier."""
         c = state.channels
         return [
             Layer("head.pool", "gap", c, c, state.resolution, 1),
             Layer("classifier", "linear", c, self.classes, 1, 1),
         ]
 
-    def _fixed(self, first: int, place: Place) -> tuple[list[Layer], Place]:
-        """Items from `first` up to the next gene."""
+    def _fixed(self, first: int, state: MapState) -> tuple[list[Layer], MapState]:
+        """Return the layers of the items from `first` up to the next gene."""
         layers: list[Layer] = []
         for item in self._items[first:]:
             if len(item.options) > 1:
                 break
-            more, place = self._decide(item, item.options[0], place)
+            more, state = self._decide(item, item.options[0], state)
             layers += more
-        return layers, place
+        return layers, state
 
-    def _decide(self, item: Item, value: Any, place: Place) -> tuple[list[Layer], Place]:
+    def _decide(self, item: Item, value: Any, state: MapState) -> tuple[list[Layer], MapState]:
         match item.kind:
             case "resolution":
-                return [], place._replace(resolution=value)
+                return [], state._replace(resolution=value)
             case "width":
-                return [], place._replace(width=value)
+                return [], state._replace(width=value)
             case "depth":
-                return [], place._replace(depth=value)
+                return [], state._replace(depth=value)
             case "block":
-                return self._stage(item, value, place)
+                return self._stage(item, value, state)
         stem = item.kind == "stem"
         kernel, stride = (self.stem.kernel, self.stem.stride) if stem else (1, 1)
-        resolution, act = halved(place.resolution, stride), (self.stem if stem else self.head).act or self.act
+        resolution, act = halved(state.resolution, stride), (self.stem if stem else self.head).act or self.act
         name = "stem" if stem else "head.conv"
-        layer = Layer(name, "conv", place.channels, value, place.resolution, resolution, kernel, stride, act=act)
-        return [layer], Place(value, resolution, value)
+        layer = Layer(name, "conv", state.channels, value, state.resolution, resolution, kernel, stride, act=act)
+        return [layer], MapState(value, resolution, value)
 
-    def _stage(self, item: Item, block: Block, place: Place) -> tuple[list[Layer], Place]:
-        """The block that the item is about, or all blocks of the stage."""
-        depth, layers = place.depth, []
+    def _stage(self, item: Item, block: Block, state: MapState) -> tuple[list[Layer], MapState]:
+        """Return the block that the item decides, or all blocks of its stage."""
+        depth, layers = state.depth, []
         for b in range(depth) if item.block < 0 else range(item.block, min(item.block + 1, depth)):
-            layer = self._block(item.stage, b, block, place)
+            layer = self._block(item.stage, b, block, state)
             layers.append(layer)
-            place = place._replace(channels=layer.c_out, resolution=layer.resolution_out, nominal=place.width)
+            state = state._replace(channels=layer.c_out, resolution=layer.resolution_out, nominal=state.width)
         ends = item.block in (-1, max(self.stages[item.stage - 1].depth) - 1)
-        return layers, place._replace(width=0, depth=0) if ends else place
+        return layers, state._replace(width=0, depth=0) if ends else state
 
-    def _block(self, s: int, b: int, block: Block, place: Place) -> Layer:
+    def _block(self, s: int, b: int, block: Block, state: MapState) -> Layer:
         stage = self.stages[s - 1]
-        c_in, resolution, stride = place.channels, place.resolution, 1 if b else stage.stride
-        c_out = c_in if block.operation == "skip" else place.width
+        c_in, resolution, stride = state.channels, state.resolution, 1 if b else stage.stride
+        c_out = c_in if block.operation == "skip" else state.width
         layer = Layer(
             f"stage{s}.{b}",
             block.operation,
@@ -381,11 +399,11 @@ class DeclaredSpace(SequentialSpace):
             stage=s,
         )
         if block.operation == "skip":
-            return stabilise(layer, self.stabiliser, place.width) if self.stabiliser else layer
+            return stabilise(layer, self.stabiliser, state.width) if self.stabiliser else layer
         layer = layer._replace(act=stage.act or self.act)
         if block.operation == "conv":
             return layer
-        hidden = c_in if block.expansion == 1 else round(place.nominal * block.expansion)
+        hidden = c_in if block.expansion == 1 else round(state.nominal * block.expansion)
         return layer._replace(
             expansion=block.expansion,
             hidden=hidden,
@@ -398,7 +416,15 @@ class DeclaredSpace(SequentialSpace):
 
 
 def declare(**settings: Any) -> DeclaredSpace:
-    """The space that these settings describe: `declare(name=..., stem={...}, stages=[{...}, ...], ...)`."""
+    """Declare a space: `declare(name="mine", stem={"width": 16}, stages=[{"width": [24, 32], "depth": [2, 3]}])`.
+
+    Args:
+        **settings: The fields of `DeclaredSpace`. Stem, head and each stage are dictionaries of the fields of `Stem`,
+            `Head` and `Stage`. A list where a value is expected makes a choice; a single value makes none.
+
+    Returns:
+        The space, ready to be searched; an `InputError` names the first setting that is wrong.
+    """
     from pydantic import TypeAdapter, ValidationError
 
     try:
@@ -411,7 +437,7 @@ def declare(**settings: Any) -> DeclaredSpace:
 
 
 def _listed(part: type, settings: Any) -> Any:
-    """The settings of a part with single values made lists of one, where there may be several."""
+    """Return the settings of a part, with a list of one item wherever a list is expected and a single value given."""
     if not isinstance(settings, Mapping):
         return settings
     many = {f.name for f in fields(part) if str(f.type).startswith("tuple")}
@@ -424,7 +450,7 @@ def _listed(part: type, settings: Any) -> Any:
 
 
 def _line(error: Any) -> str:
-    """One line for one of pydantic's errors: where, the rule, the value."""
+    """Return one line for an error of pydantic: where, the rule, the value."""
     path, last = list(error["loc"]), error["loc"][-1] if error["loc"] else ""
     if error["type"] == "unexpected_keyword_argument":
         part = PARTS.get(str(path[0]), DeclaredSpace) if len(path) > 1 else DeclaredSpace
@@ -440,7 +466,7 @@ def _line(error: Any) -> str:
 
 
 def _where(path: Sequence[str | int]) -> str:
-    """`stages[2].width`, with stages counted from 1 as in the names of genes."""
+    """Write a path as `stages[2].width`, with stages counted from 1 as in the names of genes."""
     text = ""
     for i, step in enumerate(path):
         if isinstance(step, str):
@@ -451,9 +477,9 @@ def _where(path: Sequence[str | int]) -> str:
 
 
 def read(path: Path) -> Space:
-    """The space that a TOML file declares, or that a Python file assigns to `space`."""
+    """Read the space that a TOML file declares, or that a Python file assigns to the name `space`."""
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file to declare a space")
+        raise InputError(f"the space file {path} does not exist")
     try:
         return _read_python(path) if path.suffix == ".py" else _read_toml(path)
     except InputError as error:
@@ -484,11 +510,11 @@ def _read_python(path: Path) -> Space:
 
 @cache
 def deep_narrow() -> Space:
-    """Many thin blocks, as in AttentiveNAS's space."""
-    return read(DATA / "deep-narrow.toml")
+    """Return a bundled space of many thin blocks, in the manner of AttentiveNAS."""
+    return read(DATA_DIR / "deep-narrow.toml")
 
 
 @cache
 def shallow_wide() -> Space:
-    """Few wide blocks, as in BigNAS's space."""
-    return read(DATA / "shallow-wide.toml")
+    """Return a bundled space of few wide blocks, in the manner of BigNAS."""
+    return read(DATA_DIR / "shallow-wide.toml")

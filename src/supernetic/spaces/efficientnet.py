@@ -1,7 +1,7 @@
 """EfficientNet-B0 ... B5, and S1 ... S5: the same B0 scaled by ScaleNet's strategies.
 
-Paper: Tan & Le, "EfficientNet", arXiv 1905.11946, Table 1; ScaleNet (paper 003), Tables 3 and 4.
-Differences: ScaleNet's printed MACs assume that a strided convolution rounds its side down (`spatial="floor"`);
+Paper: Tan & Le, "EfficientNet", arXiv 1905.11946, Table 1; "ScaleNet", Tables 3 and 4.
+Differences: ScaleNet's printed MACs assume that a strided convolution rounds the resolution down (`spatial="floor"`);
 networks that run round up and cost up to 13 % more. The paper prints 390 M MACs for B0; the network has 386 M.
 """
 
@@ -17,7 +17,7 @@ from ..space import Arch, Choice, SequentialSpace
 from ..strategy import Scaling, ceil_of, scale
 
 # expansion, kernel, stride of the first block, channels, blocks
-B0 = (
+B0_STAGES = (
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
     (6, 5, 2, 40, 2),
@@ -26,9 +26,9 @@ B0 = (
     (6, 5, 2, 192, 4),
     (6, 3, 1, 320, 1),
 )
-STEM, HEAD, SIDE = 32, 1280, 224
+STEM_WIDTH, HEAD_WIDTH, B0_RESOLUTION = 32, 1280, 224
 
-# rule, depth, width, side in pixels
+# rule, depth, width, resolution in pixels
 MODELS = {
     "efficientnet-b0": ("efficientnet", 1.0, 1.0, 224),
     "efficientnet-b1": ("efficientnet", 1.1, 1.0, 240),
@@ -48,55 +48,55 @@ MODELS = {
 class EfficientNet(SequentialSpace):
     """Eleven fixed networks, as one choice."""
 
-    resolution: int = SIDE  # of B0; the others' sides keep their ratio to it
+    resolution: int = B0_RESOLUTION  # of B0; those of the others keep their ratio to it
     classes: int = 1000
     in_channels: int = 3
     spatial: str = "ceil"
 
     name: ClassVar[str] = "efficientnet"
-    paper: ClassVar[str] = "003"
+    paper: ClassVar[str] = "ScaleNet"
 
     def __post_init__(self) -> None:
         Scaling(spatial=self.spatial)  # refuses an unknown convention
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """Which of the networks."""
+        """One gene: which of the networks."""
         return (Choice("model", tuple(MODELS)),)
 
     @cached_property
     def named(self) -> Mapping[str, Arch]:
-        """All of them."""
+        """All networks of the space."""
         return {name: (i,) for i, name in enumerate(MODELS)}
 
     def format(self, arch: Arch) -> str:
-        """The network's name."""
+        """Return the name of the network."""
         return tuple(MODELS)[arch[0]]
 
     def _parse(self, text: str) -> Arch | None:
         return (int(text),) if text.isdecimal() else None
 
     def scaling(self, arch: Arch) -> Scaling:
-        """How the network follows from B0."""
+        """Return how B0 is scaled to give this network."""
         rule, depth, width, resolution = MODELS[self.format(arch)]
-        return Scaling(depth, width, ceil_of(resolution * self.resolution / SIDE), rule, self.spatial)
+        return Scaling(depth, width, ceil_of(resolution * self.resolution / B0_RESOLUTION), rule, self.spatial)
 
     def start(self) -> tuple[Sequence[Layer], None]:
-        """Nothing is common to all."""
+        """Return no layers: the networks have none in common."""
         return (), None
 
     def step(self, i: int, state: None, genes: Arch) -> tuple[Sequence[Layer], None]:
-        """The whole network."""
+        """Return the whole network."""
         return scale(self._b0(), self.scaling(genes)).layers, None
 
     def finish(self, state: None) -> Sequence[Layer]:
-        """Nothing more."""
+        """Return no layers: the step has given them all."""
         return ()
 
     def _b0(self) -> Blueprint:
-        c_in, resolution = STEM, halved(self.resolution, 2, self.spatial)
+        c_in, resolution = STEM_WIDTH, halved(self.resolution, 2, self.spatial)
         layers = [Layer("stem", "conv", self.in_channels, c_in, self.resolution, resolution, 3, 2, act="swish")]
-        for stage, (e, k, first_stride, c, n) in enumerate(B0, 1):
+        for stage, (e, k, first_stride, c, n) in enumerate(B0_STAGES, 1):
             for block in range(n):
                 stride = 1 if block else first_stride
                 out = halved(resolution, stride, self.spatial)
@@ -107,8 +107,8 @@ class EfficientNet(SequentialSpace):
                 layers.append(layer)
                 c_in, resolution = c, out
         layers += [
-            Layer("head.conv", "conv", c_in, HEAD, resolution, resolution, act="swish"),
-            Layer("head.pool", "gap", HEAD, HEAD, resolution, 1),
-            Layer("classifier", "linear", HEAD, self.classes, 1, 1),
+            Layer("head.conv", "conv", c_in, HEAD_WIDTH, resolution, resolution, act="swish"),
+            Layer("head.pool", "gap", HEAD_WIDTH, HEAD_WIDTH, resolution, 1),
+            Layer("classifier", "linear", HEAD_WIDTH, self.classes, 1, 1),
         ]
         return Blueprint(tuple(layers))

@@ -1,7 +1,7 @@
 """NAS-Bench-Macro: eight layers, each identity or one of two inverted bottlenecks, every network trained.
 
 Paper: Su et al., "Prioritized Architecture Sampling with Monto-Carlo Tree Search", arXiv 2103.11922; the ground truth
-here for the skip-and-MBConv spaces of SCARLET-NAS (paper 004).
+here for the skip-and-MBConv spaces of SCARLET-NAS.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from ..blueprint import Layer, halved
 from ..space import Arch, Choice, SequentialSpace
 from ..stabiliser import require_stabiliser, stabilise
 
-STAGES = (2, 3, 3)  # layers per stage; the first of each is strided and doubles the channels
+LAYERS_PER_STAGE = (2, 3, 3)  # the first of each stage is strided and doubles the channels
 OPTIONS = ("Identity", "MB3_K3", "MB6_K5")
 
 
 @dataclass(frozen=True)
 class Macro(SequentialSpace):
-    """3^8 encodings of 3,969 distinct networks: identities inside a stage commute."""
+    """NAS-Bench-Macro's space: 3^8 encodings of 3,969 distinct networks, because identities inside a stage commute."""
 
     channels: int = 32  # of the stem; stages have 2, 4 and 8 times as many
     resolution: int = 32
     classes: int = 10
     in_channels: int = 3
     head: int = 1280
-    stabiliser: str = ""  # in supernets: a linear map in place of identities
+    stabiliser: str = ""  # in supernets: a linear map that replaces identities
 
     name: ClassVar[str] = "macro"
-    paper: ClassVar[str] = "004"
+    paper: ClassVar[str] = "NAS-Bench-Macro"
     sharing: ClassVar[str] = "choice"
 
     def __post_init__(self) -> None:
@@ -40,36 +40,36 @@ class Macro(SequentialSpace):
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """One gene per layer."""
-        return tuple(Choice(f"layer{i}", OPTIONS) for i in range(sum(STAGES)))
+        return tuple(Choice(f"layer{i}", OPTIONS) for i in range(sum(LAYERS_PER_STAGE)))
 
     @property
     def named(self) -> Mapping[str, Arch]:
-        """The benchmark's best network."""
+        """The best network of the benchmark."""
         return {"macro-best": (2, 2, 2, 1, 2, 2, 0, 2)}
 
     def canonical(self, arch: Arch) -> Arch:
-        """Identities that do not open their stage move to its end."""
+        """Move identities, except the first layer of a stage, to the end of their stage."""
         genes: list[int] = []
-        for n in STAGES:
+        for n in LAYERS_PER_STAGE:
             first, *rest = arch[len(genes) : len(genes) + n]
             blocks = [g for g in rest if g]
             genes += [first, *blocks, *[0] * (len(rest) - len(blocks))]
         return tuple(genes)
 
     def format(self, arch: Arch) -> str:
-        """Eight digits, as in the benchmark's files."""
+        """Write eight digits, as in the files of the benchmark."""
         return "".join(str(g) for g in arch)
 
     def _parse(self, text: str) -> Arch | None:
-        return tuple(int(t) for t in text) if text.isdigit() and len(text) == sum(STAGES) else None
+        return tuple(int(t) for t in text) if text.isdigit() and len(text) == sum(LAYERS_PER_STAGE) else None
 
     def start(self) -> tuple[Sequence[Layer], tuple[int, int]]:
-        """The stem; the state is (channels, side)."""
+        """Return the stem; the state is (channels, resolution)."""
         stem = Layer("stem", "conv", self.in_channels, self.channels, self.resolution, self.resolution, 3, act="relu")
         return [stem], (self.channels, self.resolution)
 
     def step(self, i: int, state: tuple[int, int], genes: Arch) -> tuple[Sequence[Layer], tuple[int, int]]:
-        """One layer. Identity is a strided 1x1 convolution where it opens a stage, nothing elsewhere."""
+        """Return one layer. Identity is a strided 1x1 convolution where it opens a stage, a skip elsewhere."""
         c_in, resolution = state
         stage, opens = _stage_of(i)
         stride = 2 if opens else 1
@@ -89,7 +89,7 @@ class Macro(SequentialSpace):
         return [layer], (c_out, out)
 
     def finish(self, state: tuple[int, int]) -> Sequence[Layer]:
-        """1x1 convolution, pooling, classifier."""
+        """Return 1x1 convolution, pooling and classifier."""
         channels, resolution = state
         return [
             Layer("head.conv", "conv", channels, self.head, resolution, resolution, act="relu"),
@@ -99,8 +99,8 @@ class Macro(SequentialSpace):
 
 
 def _stage_of(i: int) -> tuple[int, bool]:
-    """(stage from 1, whether layer `i` opens it)."""
-    for stage, n in enumerate(STAGES, 1):
+    """Return the stage of layer `i`, counted from 1, and whether the layer opens it."""
+    for stage, n in enumerate(LAYERS_PER_STAGE, 1):
         if i < n:
             return stage, i == 0
         i -= n

@@ -1,7 +1,7 @@
 """NAS-Bench-101: cells that are any small graph of three operations; and SCARLET's subspace of chains.
 
-Paper: Ying et al., "NAS-Bench-101", arXiv 1902.09635; five of its cells are studied in "Small Data" (paper 000), the
-chains in SCARLET-NAS (paper 004, section 6.2).
+Paper: Ying et al., "NAS-Bench-101", arXiv 1902.09635; five of its cells are studied in "Small Data, Big Decisions", the
+chains in "SCARLET-NAS", section 6.2.
 Differences: the published builder can give the same cell one channel more or less here and there, depending on the
 order of its vertices; we always build the order that the benchmark trained (see `NASBench101.canonical`).
 """
@@ -22,7 +22,7 @@ from ..errors import ArchError, InputError, UnknownNameError
 from ..space import Arch, Archs, Choice, SequentialSpace, Space
 from ..stabiliser import require_stabiliser, stabilise
 from .cell_graphs import (
-    CHUNK,
+    CELLS_PER_CHUNK,
     MAX_EDGES,
     OPERATIONS,
     Ints,
@@ -37,12 +37,12 @@ from .cell_graphs import (
     strip,
 )
 
-SHORT = ("c3", "c1", "mp")
-KINDS = {"conv3x3-bn-relu": ("conv", 3), "conv1x1-bn-relu": ("conv", 1), "maxpool3x3": ("maxpool", 3)}
+SHORT_NAMES = ("c3", "c1", "mp")  # of `OPERATIONS`, in the notation
+LAYER_KINDS = {"conv3x3-bn-relu": ("conv", 3), "conv1x1-bn-relu": ("conv", 1), "maxpool3x3": ("maxpool", 3)}
 VALID_MATRICES = 1_538_083  # of seven vertices; `count_matrices` would take a second
 UNIQUE_CELLS = 423_624  # different cells among all encodings of seven vertices
 
-CELLS = {
+NAMED_CELLS = {
     "small-data-1": "0100000 0011000 0001100 0000011 0000010 0000001 0; c1 c3 c1 mp mp",
     "small-data-2": "0100001 0010000 0001101 0000001 0000010 0000001 0; mp mp c3 mp c3",
     "small-data-3": "0100011 0011000 0000001 0000100 0000010 0000001 0; mp c3 c3 mp mp",
@@ -55,21 +55,21 @@ Matrix = Sequence[Sequence[int]]  # 1 where an edge leads from the row's vertex 
 
 
 class Site(NamedTuple):
-    """A place for a cell in the network."""
+    """The position of one cell in the network."""
 
     name: str
     c_in: int
     c_out: int
     resolution: int
     stage: int
-    opens: bool  # the first of its stack
+    opens: bool  # whether it is the first of its stack
 
 
 @dataclass(frozen=True)
 class Skeleton:
     """The network around the cells: stem, stacks of cells with a pooling between them, classifier."""
 
-    channels: int = 128  # of the first stack; each following one has twice as many
+    channels: int = 128  # of the first stack; each of the next has twice as many
     cells: int = 3  # per stack
     stacks: int = 3
     resolution: int = 32
@@ -86,7 +86,7 @@ class Skeleton:
             resolution = halved(resolution, 2)
 
     def _network(self, cell: Callable[[Site, str], Sequence[Layer]]) -> Blueprint:
-        """The whole network, given the layers of a cell at a site that reads the layer of that name."""
+        """Return the whole network; `cell(site, source)` gives the layers of a cell that reads the layer `source`."""
         layers = [
             Layer("stem", "conv", self.in_channels, self.channels, self.resolution, self.resolution, 3, act="relu")
         ]
@@ -105,16 +105,17 @@ class Skeleton:
 
 @dataclass(frozen=True)
 class NASBench101(Skeleton, Space):
-    """Vertex 0 is the cell's input, the last its output; every vertex between them has an operation.
+    """NAS-Bench-101's space of cells.
 
-    An encoding lists the edges (upper triangle, row by row), then the operations. Vertices on no path from input to
-    output do not count, and at most nine edges may be left without them. `sample` is uniform over encodings, not cells.
+    Vertex 0 is the input of the cell, the last vertex its output; every vertex between them has an operation. An
+    encoding lists the edges (upper triangle, row by row), then the operations. Vertices on no path from input to output
+    do not count, nor do their edges; at most nine edges may count. `sample` is uniform over encodings, not over cells.
     """
 
-    vertices: int = 7  # at most, input and output included
+    vertices: int = 7  # at most, including input and output
 
     name: ClassVar[str] = "nasbench101"
-    paper: ClassVar[str] = "000"
+    paper: ClassVar[str] = "NAS-Bench-101"
     sharing: ClassVar[str] = "cell"
 
     def __post_init__(self) -> None:
@@ -128,7 +129,7 @@ class NASBench101(Skeleton, Space):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """One gene per possible edge, one per vertex between input and output."""
+        """One gene per possible edge, and one per vertex between input and output."""
         edges = tuple(Choice(f"{i}->{j}", (0, 1)) for i, j in edges_of(self.vertices))
         return edges + tuple(Choice(f"op{v}", OPERATIONS) for v in range(1, self.vertices - 1))
 
@@ -145,9 +146,9 @@ class NASBench101(Skeleton, Space):
         return f"at most {MAX_EDGES} edges may lie on paths from input to output, not {n}" if n > MAX_EDGES else ""
 
     def sample(self, rng: np.random.Generator, n: int, *, depth_uniform: bool = False) -> Archs:
-        """`n` architectures drawn uniformly over the valid encodings, by rejection.
+        """Draw architectures uniformly over the valid encodings, by rejection.
 
-        That is far from uniform over cells: small cells have many encodings. `depth_uniform` changes nothing here.
+        That is far from uniform over cells: small cells have many encodings. `depth_uniform` has no effect here.
         """
         drawn = [np.zeros((0, len(self.choices)), dtype=np.int8)]
         while (missing := n - sum(map(len, drawn))) > 0:
@@ -158,10 +159,10 @@ class NASBench101(Skeleton, Space):
     # --- one cell, many encodings -------------------------------------------------------------------------------------
 
     def canonical(self, arch: Arch) -> Arch:
-        """The encoding of the same cell that the benchmark trained: the first in the order of its graph generator.
+        """Return the encoding of the same cell that the benchmark trained: the first that its graph generator gives.
 
-        Unused vertices go (their genes are 0); among all orders of the others the one whose edges, read column by
-        column as a binary number, are least; then the least operations.
+        Genes of unused vertices are 0. Among all orders of the other vertices it is the one whose edges, read column by
+        column as a binary number, are least; then the one with the least operations.
         """
         edges, labels = divmod(int(self.keys(np.array([arch]))[0]), labellings(self.vertices))
         ops: list[int] = []
@@ -171,15 +172,15 @@ class NASBench101(Skeleton, Space):
         return (*(edges >> column_major(i, j) & 1 for i, j in edges_of(self.vertices)), *ops)
 
     def keys(self, archs: Archs | Ints) -> Ints:
-        """An integer for each row of `archs`, the same for all encodings of one cell and no other."""
+        """Return an integer for each row of `archs`: the same for all encodings of a cell, different for all others."""
         numbers = np.zeros(len(archs), dtype=np.int64)
-        for start in range(0, len(archs), CHUNK):
-            rows = slice(start, start + CHUNK)
+        for start in range(0, len(archs), CELLS_PER_CHUNK):
+            rows = slice(start, start + CELLS_PER_CHUNK)
             numbers[rows] = (strip(archs[rows], self.vertices) @ relabellings(self.vertices)).min(axis=1)
         return numbers
 
     def hash_of(self, arch: Arch) -> str:
-        """The fingerprint under which the benchmark files the cell."""
+        """Return the hash by which the benchmark identifies the cell."""
         matrix, ops = self.decode(arch)
         last = len(matrix) - 1
         fans_in = [[w for w in range(last + 1) if matrix[w][v]] for v in range(last + 1)]
@@ -190,15 +191,18 @@ class NASBench101(Skeleton, Space):
             around = [
                 ["".join(sorted(hashes[w] for w in fan)) for fan in (fans_in[v], fans_out[v])] for v in range(last + 1)
             ]
-            hashes = [_md5("|".join((*slice_sides, own))) for slice_sides, own in zip(around, hashes, strict=True)]
+            hashes = [_md5("|".join((*neighbours, own))) for neighbours, own in zip(around, hashes, strict=True)]
         return _md5(str(sorted(hashes)))
 
     # --- notation -----------------------------------------------------------------------------------------------------
 
     def encode(self, matrix: Matrix, ops: Sequence[str]) -> Arch:
-        """The architecture of a cell in the form of the benchmark's files; `ops` may leave out `input` and `output`.
+        """Return the architecture of a cell given as in the files of the benchmark.
 
-        There may be fewer vertices than in the space, or more if those that do not count make up the difference.
+        Args:
+            matrix: Upper triangular adjacency matrix. It may have fewer vertices than the space, or more if the
+                vertices that count are few enough.
+            ops: Operation of each vertex, with or without `input` and `output`.
         """
         try:
             cells = np.array(matrix, dtype=np.float64)
@@ -206,8 +210,8 @@ class NASBench101(Skeleton, Space):
             cells = np.zeros(0)
         size = len(cells)
         if cells.shape != (size, size) or size < 2 or not np.isin(cells, (0, 1)).all() or np.tril(cells).any():
-            got = " ".join(str(matrix).split())
-            raise ArchError(f"nasbench101: the matrix must be square, with 0 or 1 above the diagonal only, got {got}")
+            text = " ".join(str(matrix).split())
+            raise ArchError(f"nasbench101: the matrix must be square, with 0 or 1 above the diagonal only, got {text}")
         inner = list(ops[1:-1] if len(ops) == size else ops)
         if len(inner) != size - 2:
             raise ArchError(f"nasbench101: a matrix of {size} vertices needs {size - 2} operations, got {len(inner)}")
@@ -219,15 +223,15 @@ class NASBench101(Skeleton, Space):
             if not 2 <= size <= self.vertices:
                 rule = f"2 to {self.vertices} vertices may lie on paths from input to output"
                 raise ArchError(f"nasbench101: {rule}, got {size}")
-        # The output becomes the last vertex; those left out before it have no edges.
-        place = [*range(size - 1), self.vertices - 1]
+        # The output becomes the last vertex; the unused ones before it have no edges.
+        position = [*range(size - 1), self.vertices - 1]
         full = np.zeros((self.vertices, self.vertices), dtype=np.int64)
-        full[np.ix_(place, place)] = cells
+        full[np.ix_(position, position)] = cells
         spare = [0] * (self.vertices - size)
         return self.check([*(full[e] for e in edges_of(self.vertices)), *labels[1:-1], *spare])
 
     def decode(self, arch: Arch) -> tuple[list[list[int]], list[str]]:
-        """Matrix and operations in the form of the benchmark's files: without the vertices that do not count."""
+        """Return matrix and operations as in the files of the benchmark: without the vertices that do not count."""
         matrix = matrices_of(np.array([arch]), self.vertices)
         kept = np.flatnonzero(on_path(matrix)[0])
         ops = [OPERATIONS[arch[v - self.vertices + 1]] for v in kept[1:-1]]
@@ -235,14 +239,14 @@ class NASBench101(Skeleton, Space):
 
     @cached_property
     def named(self) -> Mapping[str, Arch]:
-        """The five cells of paper 000 and the benchmark's own example, in canonical form."""
-        fitting = {n: text for n, text in CELLS.items() if len(text.split()[0]) <= self.vertices}
+        """The five cells of "Small Data, Big Decisions" and the example of the benchmark, in canonical form."""
+        fitting = {n: text for n, text in NAMED_CELLS.items() if len(text.split()[0]) <= self.vertices}
         return {n: self.canonical(self._read(text)) for n, text in fitting.items()}
 
     def format(self, arch: Arch) -> str:
-        """The rows of the matrix, then the operations: `0100000 ... 0000000; c1 c3 c1 mp mp`."""
+        """Write the rows of the matrix, then the operations: `0100000 ... 0000000; c1 c3 c1 mp mp`."""
         rows = matrices_of(np.array([arch]), self.vertices)[0].astype(int)
-        ops = [SHORT[g] for g in arch[len(edges_of(self.vertices)) :]]
+        ops = [SHORT_NAMES[g] for g in arch[len(edges_of(self.vertices)) :]]
         return " ".join("".join(map(str, row)) for row in rows) + "; " + " ".join(ops)
 
     def _parse(self, text: str) -> Arch | None:
@@ -263,18 +267,18 @@ class NASBench101(Skeleton, Space):
     # --- the network --------------------------------------------------------------------------------------------------
 
     def blueprint(self, arch: Arch) -> Blueprint:
-        """The network that the benchmark trained for this cell."""
+        """Return the network that the benchmark trained for this cell."""
         matrix, ops = self.decode(self.canonical(self.check(arch)))
         return self._network(lambda site, source: _cell(site, source, matrix, ops))
 
     def layers(self) -> Sequence[Layer]:
-        """All convolutions of any cell, each as wide as it ever is: what a supernet must hold."""
+        """Return all convolutions of all cells, each at its largest width: what a supernet must hold."""
         return self._network(self._widest).layers
 
     def _widest(self, site: Site, source: str) -> list[Layer]:
         c, resolution = site.c_out, site.resolution
         inner = range(1, self.vertices - 1)
-        kernels = [kernel for kind, kernel in KINDS.values() if kind == "conv"]
+        kernels = [kernel for kind, kernel in LAYER_KINDS.values() if kind == "conv"]
         return [
             *(
                 Layer(f"{site.name}.v{v}", "conv", c, c, resolution, resolution, k, stage=site.stage)
@@ -290,12 +294,12 @@ class NASBench101(Skeleton, Space):
 class NASBench101Chain(Skeleton, SequentialSpace):
     """Cells that are chains of up to five convolutions: 3^5 encodings of 63 cells of NAS-Bench-101."""
 
-    stabiliser: str = ""  # in supernets: a linear map in place of skips
+    stabiliser: str = ""  # in supernets: a linear map that replaces skips
 
     name: ClassVar[str] = "nasbench101-chain"
-    paper: ClassVar[str] = "004"
+    paper: ClassVar[str] = "SCARLET-NAS"
     sharing: ClassVar[str] = "cell"
-    is_chain: ClassVar[bool] = False  # the network is one, but a gene speaks for a node in every cell
+    is_chain: ClassVar[bool] = False  # the network is one, but a gene decides a node in every cell
 
     NODES: ClassVar[int] = 5
     OPTIONS: ClassVar[tuple[str, ...]] = ("1x1", "3x3", "skip")
@@ -310,20 +314,20 @@ class NASBench101Chain(Skeleton, SequentialSpace):
 
     @property
     def named(self) -> Mapping[str, Arch]:
-        """The extremes."""
+        """The cells with the same operation at every node."""
         return {f"all-{op}": (g,) * self.NODES for g, op in enumerate(self.OPTIONS)}
 
     def canonical(self, arch: Arch) -> Arch:
-        """Skips move to the end."""
+        """Move skips to the end."""
         return tuple(sorted(arch, key=lambda g: self.OPTIONS[g] == "skip"))
 
     def to_cell(self, arch: Arch) -> Arch:
-        """The same cell as an architecture of `NASBench101`."""
+        """Return the same cell as an architecture of `NASBench101`."""
         ops = [f"conv{self.OPTIONS[g]}-bn-relu" for g in arch if self.OPTIONS[g] != "skip"]
         return NASBench101().encode(np.eye(len(ops) + 2, k=1, dtype=int).tolist(), ops)
 
     def format(self, arch: Arch) -> str:
-        """The operations in order: `1x1-3x3-skip-1x1-skip`."""
+        """Write the operations in order: `1x1-3x3-skip-1x1-skip`."""
         return "-".join(self.OPTIONS[g] for g in arch)
 
     def _parse(self, text: str) -> Arch | None:
@@ -336,19 +340,19 @@ class NASBench101Chain(Skeleton, SequentialSpace):
         return tuple(self.OPTIONS.index(n) for n in names)
 
     def start(self) -> tuple[Sequence[Layer], None]:
-        """What does not depend on the architecture, the projection at the head of each cell included."""
+        """Return the layers that do not depend on the architecture, including the projection that opens each cell."""
         return self._network(lambda site, source: [_projection(site, source)]).layers, None
 
     def step(self, i: int, state: None, genes: Arch) -> tuple[Sequence[Layer], None]:
-        """One node, in every cell."""
+        """Return one node, in every cell."""
         return [self._node(site, i, genes[0]) for site in self._sites()], None
 
     def finish(self, state: None) -> Sequence[Layer]:
-        """Nothing: the head is among the fixed layers."""
+        """Return no layers: the head is among the fixed ones."""
         return ()
 
     def blueprint(self, arch: Arch) -> Blueprint:
-        """In each cell the projection, then the nodes."""
+        """Return the network: in each cell the projection, then the nodes."""
         return self._network(
             lambda site, source: [_projection(site, source), *(self._node(site, i, g) for i, g in enumerate(arch))]
         )
@@ -361,11 +365,11 @@ class NASBench101Chain(Skeleton, SequentialSpace):
 
 
 def _operation(name: str) -> int:
-    if name in SHORT:
-        return SHORT.index(name)
+    if name in SHORT_NAMES:
+        return SHORT_NAMES.index(name)
     if name in OPERATIONS:
         return OPERATIONS.index(name)
-    raise UnknownNameError("operation", name, OPERATIONS + SHORT)
+    raise UnknownNameError("operation", name, OPERATIONS + SHORT_NAMES)
 
 
 def _md5(text: str) -> str:
@@ -376,9 +380,10 @@ def _md5(text: str) -> str:
 
 
 def vertex_channels(matrix: Matrix, c_in: int, c_out: int) -> list[int]:
-    """Width of each vertex: those that feed the output share `c_out`, the others are as wide as their widest reader.
+    """Return the width of each vertex of a cell.
 
-    The first ones get one channel more where `c_out` does not divide evenly.
+    Vertices that feed the output share `c_out`; the first of them get one channel more where it does not divide evenly.
+    All others are as wide as their widest reader.
     """
     last = len(matrix) - 1
     feeds = [v for v in range(1, last) if matrix[v][last]]
@@ -392,7 +397,7 @@ def vertex_channels(matrix: Matrix, c_in: int, c_out: int) -> list[int]:
 
 
 def _projection(site: Site, source: str, to: str = "project", width: int = 0) -> Layer:
-    """The cell's input as a vertex (by default: the cell's output) reads it."""
+    """Return the projection through which a vertex (by default, the cell's output) reads the cell's input."""
     c = width or site.c_out
     name = f"{site.name}.{to}"
     return Layer(
@@ -401,7 +406,7 @@ def _projection(site: Site, source: str, to: str = "project", width: int = 0) ->
 
 
 def _cell(site: Site, source: str, matrix: Matrix, ops: Sequence[str]) -> list[Layer]:
-    """The layers of a cell without useless vertices; the last of them is its output."""
+    """Return the layers of a cell without unused vertices; the last layer is its output."""
     last = len(matrix) - 1
     widths = vertex_channels(matrix, site.c_in, site.c_out)
     layers: dict[str, Layer] = {}
@@ -424,9 +429,9 @@ def _cell(site: Site, source: str, matrix: Matrix, ops: Sequence[str]) -> list[L
         inputs = [f"{site.name}.v{w}" for w in range(1, v) if matrix[w][v]]
         if matrix[0][v]:
             inputs.append(project(f"project{v}", widths[v]))
-        if len(inputs) > 1 or layers[inputs[0]].c_out > widths[v]:  # a join also cuts a channel that is too many
+        if len(inputs) > 1 or layers[inputs[0]].c_out > widths[v]:  # a join also cuts off a surplus channel
             inputs = [add(f"sum{v}", "join", 1, inputs, widths[v])]
-        add(f"v{v}", *KINDS[ops[v]], inputs, widths[v])
+        add(f"v{v}", *LAYER_KINDS[ops[v]], inputs, widths[v])
     outputs = [f"{site.name}.v{v}" for v in range(1, last) if matrix[v][last]]
     if len(outputs) > 1:
         outputs = [add("concat", "join", 1, outputs, site.c_out, join="concat")]

@@ -1,7 +1,8 @@
 """NAS-Bench-201: cells of four nodes and six edges, one operation on each edge.
 
-Paper: Dong & Yang, "NAS-Bench-201", arXiv 2001.00326; studied in "Single-path ranking correlations" (paper 002).
-Differences: node inputs are summed as in the reference code (paper 002 says averaged: `aggregate="mean"`).
+Paper: Dong & Yang, "NAS-Bench-201", arXiv 2001.00326; studied in "Single-path ranking correlations".
+Differences: node inputs are summed as in the reference code; "Single-path ranking correlations" says that it averages
+them (`aggregate="mean"`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import ClassVar
 from ..blueprint import Blueprint, Layer, halved
 from ..errors import InputError, UnknownNameError
 from ..space import Arch, Choice, SequentialSpace
-from ..stabiliser import KINDS, require_stabiliser, stabilise
+from ..stabiliser import STABILISER_KINDS, require_stabiliser, stabilise
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # from node, to node; in the order of the published string
@@ -22,7 +23,10 @@ EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # from node, to node; 
 
 @dataclass(frozen=True)
 class NASBench201(SequentialSpace):
-    """The benchmark's own network by default; paper 002's small one is `cells=2, channels=32`."""
+    """NAS-Bench-201's space of cells; by default with the network of the benchmark.
+
+    The small network of "Single-path ranking correlations" is `cells=2, channels=32`.
+    """
 
     without: tuple[str, ...] = ()  # masked operations
     cells: int = 5  # per stage; there are three stages
@@ -33,15 +37,15 @@ class NASBench201(SequentialSpace):
     aggregate: str = "sum"
     affine: bool = True
     share_cells: bool = True  # False: one set of genes per cell, for training only
-    stabiliser: str = ""  # in supernets: a linear map in place of skips, and behind pools
+    stabiliser: str = ""  # in supernets: a linear map that replaces skips, and may follow pools
 
     name: ClassVar[str] = "nasbench201"
-    paper: ClassVar[str] = "002"
+    paper: ClassVar[str] = "NAS-Bench-201"
     sharing: ClassVar[str] = "cell"
     is_chain: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        require_stabiliser(self.stabiliser, KINDS)
+        require_stabiliser(self.stabiliser, STABILISER_KINDS)
         for op in self.without:
             if op not in OPERATIONS:
                 raise UnknownNameError("operation", op, OPERATIONS)
@@ -52,7 +56,7 @@ class NASBench201(SequentialSpace):
 
     @cached_property
     def operations(self) -> tuple[str, ...]:
-        """The operations that are not masked; an architecture's integers count in this list."""
+        """The operations that are not masked; genes are positions in this list."""
         return tuple(op for op in OPERATIONS if op not in self.without)
 
     @cached_property
@@ -62,13 +66,13 @@ class NASBench201(SequentialSpace):
         return tuple(Choice(f"{p}{i}->{j}", self.operations) for p in prefixes for i, j in EDGES)
 
     def tile(self, arch: Arch) -> Arch:
-        """A shared cell as an architecture of the space with one gene set per cell."""
+        """Return a shared cell as an architecture of the space with one set of genes per cell."""
         return arch * (3 * self.cells)
 
     # --- notation -----------------------------------------------------------------------------------------------------
 
     def format(self, arch: Arch) -> str:
-        """`|op~0|+|op~0|op~1|+|op~0|op~1|op~2|`, cells separated by blanks."""
+        """Write `|op~0|+|op~0|op~1|+|op~0|op~1|op~2|`, with cells separated by blanks."""
         cells = []
         for start in range(0, len(arch), len(EDGES)):
             nodes: dict[int, str] = {}
@@ -94,7 +98,7 @@ class NASBench201(SequentialSpace):
 
     @property
     def named(self) -> Mapping[str, Arch]:
-        """The extremes."""
+        """The cells with the same operation on every edge."""
         if not self.share_cells:
             return {}
         short = {"nor_conv_3x3": "all-conv3x3", "none": "all-none", "skip_connect": "all-skip"}
@@ -103,7 +107,7 @@ class NASBench201(SequentialSpace):
     # --- the network --------------------------------------------------------------------------------------------------
 
     def _cells(self) -> Iterator[tuple[int, int, int]]:
-        """(number, channels, side) of each cell."""
+        """Yield (number, channels, resolution) of each cell."""
         resolution = self.resolution
         for stage in range(3):
             for c in range(self.cells):
@@ -111,23 +115,23 @@ class NASBench201(SequentialSpace):
             resolution = halved(resolution, 2)
 
     def start(self) -> tuple[Sequence[Layer], None]:
-        """Stem, reductions and head: what does not depend on the architecture."""
+        """Return the layers that do not depend on the architecture: stem, reductions and head."""
         return self._skeleton(), None
 
     def step(self, i: int, state: None, genes: Arch) -> tuple[Sequence[Layer], None]:
-        """One edge, in every cell that shares it."""
+        """Return one edge, in every cell that shares it."""
         cell, edge = divmod(i, len(EDGES))
         cells = self._cells() if self.share_cells else (c for c in self._cells() if c[0] == cell)
         return [layer for c in cells for layer in self._edge(*c, edge, self.operations[genes[0]])], None
 
     def finish(self, state: None) -> Sequence[Layer]:
-        """Nothing: the head is among the fixed layers."""
+        """Return no layers: the head is among the fixed ones."""
         return ()
 
     def blueprint(self, arch: Arch) -> Blueprint:
-        """Stem, stages of cells with a residual reduction between them, BN, pooling, classifier.
+        """Return the network: stem, stages of cells with a residual reduction between them, BN, pooling, classifier.
 
-        One set of genes stands for all cells even where each may have its own.
+        One set of genes stands for all cells, even if each cell may have its own.
         """
         arch = self.tile(arch) if len(arch) == len(EDGES) else arch
         layers = {layer.name: [layer] for layer in self._skeleton()}
@@ -149,7 +153,7 @@ class NASBench201(SequentialSpace):
         yield from ("head.norm", "head.pool", "classifier")
 
     def _input(self, cell: int) -> str:
-        """The layer that feeds a cell."""
+        """Return the name of the layer that a cell reads."""
         if cell and cell % self.cells == 0:
             return f"reduce{cell // self.cells}"
         return f"cell{cell - 1}.node3" if cell else "stem"

@@ -1,6 +1,6 @@
-"""A base space times a scaling space: every network under every strategy of a few lists.
+"""A base space times a scaling space: every network under every scaling strategy.
 
-Paper: "ScaleNet" (paper 003), section 3: a super-supernet holds all networks of all sizes.
+Paper: "ScaleNet", section 3: a super-supernet holds all networks of all sizes.
 Differences: any space of chains can be the base; the paper's own product is `spaces.scalenet`.
 """
 
@@ -19,17 +19,23 @@ from ..errors import ArchError, InputError
 from ..space import Arch, Choice, SequentialSpace, Space
 from ..strategy import Scaling, Squeeze, is_block, scale, squeeze_of
 
-GENES = 4  # stage, depth, width, resolution
+SCALING_GENES = 4  # number of genes of a strategy: stage, depth, width, resolution
 
 
 @dataclass(frozen=True)
 class Strategies:
-    """The scaling space: stages of about 2^j times the cost, each with its lists of factors and sides.
+    """The scaling space: stages of about 2^j times the cost, each with its lists of factors and resolutions.
 
     `base * strategies` is the space of all base networks under all strategies.
+
+    Args:
+        factors: For each stage, the factors of depth and width to choose from; stage 0 is the unscaled one.
+        pixels: For each stage, the image resolutions to choose from.
+        rule: The scaling rule (`strategy.RULES`).
+        spatial: How resolutions behind strided convolutions are rounded.
     """
 
-    factors: tuple[tuple[float, ...], ...]  # of depth and width, by stage; the first is the unscaled one
+    factors: tuple[tuple[float, ...], ...]
     pixels: tuple[tuple[int, ...], ...]
     rule: str = "scalenet"
     spatial: str = "ceil"
@@ -54,30 +60,36 @@ class Strategies:
         return Scaling(self.factors[stage][d], self.factors[stage][w], self.pixels[stage][r], self.rule, self.spatial)
 
     def simplest(self, genes: Arch, depths: Sequence[int]) -> Arch:
-        """The smallest depth factor of the stage that scales stages of these depths alike."""
+        """Return the strategy with the smallest depth factor that gives the same numbers of blocks.
+
+        Args:
+            genes: The strategy.
+            depths: Numbers of blocks of the base network's stages.
+        """
         stage, d, w, r = genes
-        wanted = [self[genes].repeats(n) for n in depths]
-        for less in range(d):
-            if [self[stage, less, w, r].repeats(n) for n in depths] == wanted:
-                return (stage, less, w, r)
+        repeats = [self[genes].repeats(n) for n in depths]
+        for smaller in range(d):
+            if [self[stage, smaller, w, r].repeats(n) for n in depths] == repeats:
+                return (stage, smaller, w, r)
         return genes
 
     def format(self, genes: Arch) -> str:
-        """`d=1.08 w=1.04 r=256px`."""
+        """Write a strategy as `d=1.08 w=1.04 r=256px`."""
         s = self[genes]
         return f"d={s.depth:g} w={s.width:g} r={s.resolution}px"
 
     def parse(self, text: str) -> Arch:
         """Read what `format` writes; the stage is the first one that has all three values."""
-        found = re.fullmatch(r"d=([\d.]+)\s+w=([\d.]+)\s+r=(\d+)px", text.strip())
-        if found:
-            d, w, r = float(found[1]), float(found[2]), int(found[3])
+        match = re.fullmatch(r"d=([\d.]+)\s+w=([\d.]+)\s+r=(\d+)px", text.strip())
+        if match:
+            d, w, r = float(match[1]), float(match[2]), int(match[3])
             for stage, (factors, pixels) in enumerate(zip(self.factors, self.pixels, strict=True)):
                 if d in factors and w in factors and r in pixels:
                     return (stage, factors.index(d), factors.index(w), pixels.index(r))
-        example = self.format((0,) * GENES)
+        example = self.format((0,) * SCALING_GENES)
         raise ArchError(
-            f"a strategy takes depth, width and side from the lists of one stage, as {example!r}; got {text!r}"
+            f"a strategy must take depth, width and resolution from the lists of one stage, such as {example!r}, "
+            f"got {text!r}"
         )
 
     def __rmul__(self, base: Space) -> Product:
@@ -87,7 +99,7 @@ class Strategies:
 class Scaled(Space):
     """A base space times a scaling space: four scaling genes, then those of the base."""
 
-    paper: ClassVar[str] = "003"
+    paper: ClassVar[str] = "ScaleNet"
     sharing: ClassVar[str] = "scaled"
 
     @property
@@ -102,23 +114,23 @@ class Scaled(Space):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """The strategy comes first, so that an automaton knows it."""
-        moved = (c._replace(parent=c.parent + GENES if c.parent >= 0 else -1) for c in self.base.choices)
+        """The genes of the strategy, then those of the base: an automaton must know the strategy first."""
+        moved = (c._replace(parent=c.parent + SCALING_GENES if c.parent >= 0 else -1) for c in self.base.choices)
         return (*self.strategies.choices, *moved)
 
     def blueprint(self, arch: Arch) -> Blueprint:
-        """The base network, scaled."""
-        return scale(self.base.blueprint(arch[GENES:]), self.strategies[arch[:GENES]])
+        """Return the base network, scaled."""
+        return scale(self.base.blueprint(arch[SCALING_GENES:]), self.strategies[arch[:SCALING_GENES]])
 
     def canonical(self, arch: Arch) -> Arch:
-        """Depth factors that give the same network are not told apart: the smallest stands for them."""
-        base = self.base.canonical(arch[GENES:])
+        """Replace the depth factor by the smallest one that gives the same network."""
+        base = self.base.canonical(arch[SCALING_GENES:])
         blocks = Counter(layer.stage for layer in self.base.blueprint(base) if is_block(layer))
-        return self.strategies.simplest(arch[:GENES], sorted(set(blocks.values()))) + base
+        return self.strategies.simplest(arch[:SCALING_GENES], sorted(set(blocks.values()))) + base
 
     def format(self, arch: Arch) -> str:
-        """`d=1.08 w=1.04 r=256px : ` and the base in its own notation."""
-        return f"{self.strategies.format(arch[:GENES])} : {self.base.format(arch[GENES:])}"
+        """Write `d=1.08 w=1.04 r=256px : ` and the base in its own notation."""
+        return f"{self.strategies.format(arch[:SCALING_GENES])} : {self.base.format(arch[SCALING_GENES:])}"
 
     def _parse(self, text: str) -> Arch | None:
         strategy, colon, base = text.partition(":")
@@ -145,20 +157,23 @@ class Product(Scaled):
         return self.by
 
     def layers(self) -> Iterator[Layer]:
-        """Every layer at its least and at its greatest width and on every side, as often as any depth repeats it."""
+        """Yield every layer at its least and greatest width and at every resolution, as often as it may appear."""
         if not isinstance(self.of, SequentialSpace):
-            raise InputError(f"{self.of.name} has no scaled supernet: it is no automaton")
-        known = list(dict.fromkeys(self.of.layers()))
-        squeeze = squeeze_of(known)
+            raise InputError(f"the base of a scaled supernet must be a SequentialSpace, got {self.of.name}")
+        layers = list(dict.fromkeys(self.of.layers()))
+        squeeze = squeeze_of(layers)
         for factors, pixels in zip(self.by.factors, self.by.pixels, strict=True):
-            copies = _copies(known, [Scaling(d, rule=self.by.rule) for d in factors])
+            copies = _copies(layers, [Scaling(d, rule=self.by.rule) for d in factors])
             for width, resolution in (*((min(factors), p) for p in pixels), (max(factors), pixels[-1])):
                 scaling = Scaling(1.0, width, resolution, self.by.rule, self.by.spatial)
                 yield from _Repeated(self.of, scaling, copies, squeeze).layers()
 
 
 def _copies(layers: Sequence[Layer], depths: Sequence[Scaling]) -> dict[str, int]:
-    """By name: how often a block may stand in a row. The third of a stage is the last of at most three."""
+    """Return by name how many copies of a block may follow each other.
+
+    Only the last block of a stage is copied (by most rules), and the third block is the last of a stage with three.
+    """
     stages: dict[int, dict[str, None]] = {}
     for layer in layers:
         if is_block(layer):
@@ -169,7 +184,7 @@ def _copies(layers: Sequence[Layer], depths: Sequence[Scaling]) -> dict[str, int
 
 @dataclass(frozen=True)
 class _Repeated(SequentialSpace):
-    """A base space with all blocks of a width, each of them as often as it may stand in a row."""
+    """A base space at one width factor, with each block repeated as often as any depth factor repeats it."""
 
     of: SequentialSpace
     scaling: Scaling
@@ -181,26 +196,26 @@ class _Repeated(SequentialSpace):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """Those of the base."""
+        """As in the base."""
         return self.of.choices
 
     @property
     def slots(self) -> tuple[tuple[int, ...], ...]:
-        """Those of the base."""
+        """As in the base."""
         return self.of.slots
 
     def start(self) -> tuple[Sequence[Layer], Any]:
-        """The state is (state of the base, channels and side behind the scaled layers)."""
+        """Return the first layers, scaled; the state is (state of the base, (channels, resolution) when scaled)."""
         layers, state = self.of.start()
         return self._fed(layers, state, None)
 
     def step(self, i: int, state: Any, genes: Arch) -> tuple[Sequence[Layer], Any] | None:
-        """What the base does, scaled."""
+        """Return the layers of the base, scaled."""
         taken = self.of.step(i, state[0], genes)
         return taken and self._fed(*taken, state[1])
 
     def finish(self, state: Any) -> Sequence[Layer]:
-        """What the base does, scaled."""
+        """Return the layers of the base, scaled."""
         return self._fed(self.of.finish(state[0]), None, state[1])[0]
 
     def _fed(self, layers: Sequence[Layer], state: Any, outer: Any) -> tuple[Sequence[Layer], Any]:

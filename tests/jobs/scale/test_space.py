@@ -40,7 +40,7 @@ def test_what_is_said_is_kept() -> None:
     text, budgets, notes = scaled_space("scalenet:width=0.5,resolution=64", DATA, 2, 9e6)
     assert text == "scalenet:width=0.5,resolution=64,stages=2"
     assert budgets.targets == (9e6, 18e6, 36e6)
-    assert notes == ["budgets 9M, 18M, 36M MACs (asked for)"]
+    assert notes == ["budgets 9M, 18M, 36M MACs (as given)"]
 
 
 def test_cells_are_refused() -> None:

@@ -191,7 +191,7 @@ def test_many_classes_widen_the_head(images: Dataset) -> None:
         (["macs<=1M", "cost/macs>=2M"], InputError, "the constraints on macs contradict each other"),
         (["macs<=150K", "params>=200K"], BudgetError, "macro: 0 of 1 architectures satisfied macs<=150K and params>="),
         (["latency<=1ms", "latency>=2ms"], InputError, "the constraints on latency contradict each other"),
-        (["macs in 122500..122600"], BudgetError, "the nearest there are"),
+        (["macs in 122500..122600"], BudgetError, "the nearest costs are"),
     ],
 )
 def test_budgets_that_cannot_be_met(where: list[str], error: type[InputError], message: str) -> None:

@@ -19,7 +19,7 @@ from ...reports.scale import write_scale
 from ...runs.directory import Run
 from ...samplers.hierarchical import Hierarchical
 from ...scaling.budgets import Budgets
-from ...scaling.generalise import DEFAULT
+from ...scaling.generalise import DEFAULT_FAMILY
 from ...searchers.mcea import MCEA
 from ...space import Arch
 from ...spaces.scaled import Scaled
@@ -54,7 +54,7 @@ def scale(
     base_budget: str | float = AUTO,
     extrapolate: int = 1,
     minutes: float | None = None,
-    curve: str = DEFAULT,
+    curve: str = DEFAULT_FAMILY,
     prior: str = "uniform",
     ratio: float = 1.0,
     steps: int | None = None,

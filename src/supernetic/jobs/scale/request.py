@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from ...errors import InputError, UnknownNameError
-from ...scaling.budgets import MOST_STAGES
-from ...scaling.generalise import DEFAULT, FAMILIES
+from ...scaling.budgets import MAX_STAGES
+from ...scaling.generalise import DEFAULT_FAMILY, FAMILIES
 from ..request import Request
 from ..search.choose_space import AUTO
 from .members import BEST
@@ -28,7 +28,7 @@ class ScaleRequest(Request):
     base_budget: str | float = AUTO
     extrapolate: int = 1
     minutes: float | None = None
-    curve: str = DEFAULT
+    curve: str = DEFAULT_FAMILY
     prior: str = "uniform"
     ratio: float = 1.0
     steps: int | None = None
@@ -54,8 +54,8 @@ class ScaleRequest(Request):
     def __post_init__(self) -> None:
         super().__post_init__()
         total = self.stages + self.extrapolate
-        if total > MOST_STAGES:
-            raise InputError(f"stages and extrapolated ones together must be at most {MOST_STAGES}, got {total}")
+        if total > MAX_STAGES:
+            raise InputError(f"stages and extrapolated ones together must be at most {MAX_STAGES}, got {total}")
         if self.curve not in (*FAMILIES, BEST):
             raise UnknownNameError("family of curves", self.curve, (*FAMILIES, BEST))
         if self.curve in FAMILIES and (needed := len(FAMILIES[self.curve].start)) > self.stages:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ... import catalog
 from ...costs import METRICS, costs_of
-from ...costs.budget import ADDITIVE, BudgetSampler, budget_sampler, cost_constraints, window_of
+from ...costs.budget import ADDITIVE_METRICS, BudgetSampler, budget_sampler, cost_constraints, window_of
 from ...costs.graph import cost_graph_of
 from ...datasets.check import report_on
 from ...errors import DataError
@@ -207,7 +207,7 @@ def _inside(space: Space, archs: Archs, limits: Sequence[Constraint]) -> npt.NDA
 
 def _range(space: Space, metric: str) -> tuple[int, int]:
     """Least and greatest cost, exactly where the space is an automaton, else of what is drawn."""
-    if isinstance(space, SequentialSpace) and metric in ADDITIVE:
+    if isinstance(space, SequentialSpace) and metric in ADDITIVE_METRICS:
         return cost_graph_of(space, metric).extremes()
     costs = costs_of(space, _draw(space), metric)
     return int(costs.min()), int(costs.max())
