@@ -38,6 +38,10 @@ BAD = [
     (["search", "--table", "nasbench201", "--where", "macs<=1M"], "macs"),
     (["search", "--table", "nasbench201", "--minutes", "3"], "--minutes belongs to a search on images"),
     (["search", "--allow-test-columns"], "--allow-test-columns belongs to a search on a table"),
+    (["search", "--without", "none"], "--without belongs to a search on a table"),
+    (["search", "--table", "nasbench201", "--weights", "1,two"], "--weights takes numbers separated by commas"),
+    (["search", "--table", "nasbench201", "--weights", "1,2,3"], "weights must be 2 numbers >= 0"),
+    (["search", "--table", "nasbench201", "--without", "pool"], "unknown operation 'pool'"),
     (["search", "empty"], "empty is empty"),
     (["search", "hollow"], "the class 'a' has no image"),
     (["search", "one"], "two classes or more, got a"),
@@ -118,6 +122,9 @@ def test_what_people_see(capsys: pytest.CaptureFixture[str], searched: Path, tmp
         ["search", "--table", "macro", "--allow-test-columns", "--evaluations", "50", "--out", str(tmp_path / "run")]
     )
     assert "front" in capsys.readouterr().out
+    cli.main([*TABLE, "--without", "none,avg_pool_3x3", "--weights", "2,1", "--out", str(tmp_path / "few"), "--quiet"])
+    out, err = capsys.readouterr()
+    assert ("none~" in out, "pool" in out, err) == (False, False, "")
     cli.main(["resume", str(searched)])
     out, err = capsys.readouterr()
     assert f"supernetic predict {searched}/models/model-1 IMAGE" in out
