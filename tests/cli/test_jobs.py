@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -156,6 +157,19 @@ def test_train_then_rank(parsed: Callable[..., Any], tmp_path: Path) -> None:
     ranking = ["rank", "--space", "macro", "--score", f"{out}+macs", "--truth", "mean_acc", "--sample", "30"]
     result = parsed(*ranking, "--sample-top", "5", "--bn", "batch")
     assert (result["n"], result["top10pct"]["n"]) == (30, 5)
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_progress_is_on_stderr_unless_it_is_unwanted(
+    quiet: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = str(tmp_path / "run")
+    settings = ["macro:channels=4,resolution=8,head=16", "--limit", "300", "--steps", "2", "--out", out, "--json"]
+    cli.main(["train", *settings, *(["--quiet"] if quiet else [])])
+    printed, progress = capsys.readouterr()
+    assert json.loads(printed)["run"] == out
+    heads = [line.partition(", loss")[0] for line in progress.splitlines()]
+    assert heads == ([] if quiet else ["train: 1 of 2", "train: 2 of 2"])
 
 
 def test_a_run_in_use_is_refused(searched: Path, tmp_path: Path, refused: Refused) -> None:

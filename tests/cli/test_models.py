@@ -70,6 +70,3 @@ def test_a_training_is_shown_as_it_goes(searched: Path, tmp_path: Path, capsys: 
     out, err = capsys.readouterr()
     assert "trained from scratch" in out
     assert err.splitlines()[-1].startswith("train own: 4 of 4")
-    (tmp_path / "short.toml").write_text('length = "5 steps"\nbatch_size = 16\n')
-    cli.main([*asked, "--out", str(tmp_path), "--quiet"])
-    assert capsys.readouterr().err == ""

@@ -14,11 +14,12 @@ from itertools import pairwise
 from typing import Annotated
 
 import typer
+from typer._completion_shared import Shells
 
 from .. import __version__
 from ..errors import InputError, SupernetError
 from . import commands, data, jobs, models
-from .completion import INSTRUCTION, PROGRAM, Shells, install_completion, prepare_completion, show_completion
+from .completion import INSTRUCTION, PROGRAM, install_completion, prepare_completion, show_completion
 from .shared import Interrupted, app
 
 __all__ = ["app", "commands", "data", "jobs", "main", "models"]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING
 
 from ..progress import STEPS, Event
 from ..text import duration
@@ -108,7 +108,7 @@ class Display:
 class LineDisplay(Display):
     """Plain lines: every remark, and counts now and then."""
 
-    def __init__(self, stream: TextIO, clock: Clock = monotonic) -> None:
+    def __init__(self, stream: IO[str], clock: Clock = monotonic) -> None:
         """Lines go to `stream`; `clock` tells seconds."""
         self.stream, self.clock = stream, clock
         self.counts: dict[tuple[str, str], Count] = {}
