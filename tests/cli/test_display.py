@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -170,6 +174,29 @@ def test_a_terminal_is_left_as_it_was_found(stream: StringIO, clock: Clock) -> N
         interrupted()
     assert stream.getvalue().rindex(SHOW_CURSOR) > stream.getvalue().rindex(HIDE_CURSOR)
     assert stream.getvalue().endswith("\x1b[2K")  # the bar is taken away
+
+
+def test_ctrl_c_gives_the_cursor_back() -> None:
+    """A process of its own, on a terminal of its own."""
+    pty = pytest.importorskip("pty")
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from supernetic.cli.display import open_display; from supernetic.progress import Event\n"
+        "with open_display() as on_event:\n"
+        "    on_event(Event('train', done=1, total=100)); print('ready', flush=True); signal.pause()"
+    )
+    here, there = pty.openpty()
+    command, terminal = [sys.executable, "-c", code], {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=there, env=terminal) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == b""
+    os.close(there)
+    text = os.read(here, 100_000).decode()
+    os.close(here)
+    assert 0 <= text.index("1 of 100") < text.rindex(SHOW_CURSOR)
+    assert HIDE_CURSOR not in text.rpartition(SHOW_CURSOR)[2]
 
 
 def test_remarks_stay_above_the_bars_as_they_are(stream: StringIO, clock: Clock) -> None:
