@@ -191,8 +191,8 @@ class LiveDisplay(LineDisplay):
         if not count.event.item:
             ended = count.event.task
             self.counts = {k: c for k, c in self.counts.items() if k[0] != ended or c.is_finished}
+        self._draw(now)  # first, so that the line does not appear above its own bar
         self.show_count(count, now)
-        self._draw(now)
 
     def _leave_earlier_steps(self, task: str) -> None:
         """Take away the bars of earlier steps that never came to their end, such as a training that diverged."""
