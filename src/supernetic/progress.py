@@ -33,6 +33,7 @@ class Event:
 
 
 OnEvent = Callable[[Event], None]
+STEPS = "steps"  # Event("plan", "train, search, compare", item=STEPS) lists the steps of a job, in order
 
 
 def ignore(event: Event) -> None:

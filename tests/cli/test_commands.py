@@ -31,6 +31,7 @@ BAD = [
     (["rank", "--space", "macro", "--score", "jacov", "--truth", "mean_acc", "--data", "nowhere"], "nowhere"),
     (["latency", "attentive-a1", "--batch", "one"], "whole numbers separated by commas, got 'one'"),
     (["robustness", "nowhere"], "nowhere"),
+    (["rank", "--score", "macs", "--truth", "c10_test_200", "--top", "ten"], "--top takes whole numbers"),
     (["fly"], "fly"),
     (["sample", "macro", "--wher", "macs<=3"], "--wher"),
 ]
@@ -50,6 +51,8 @@ def test_stable_keys(parsed: Callable[..., Any]) -> None:
     rank = parsed("rank", "--score", "c10_valid_12", "--truth", "c10_test_200")
     assert {"tau", "tau_scalenet", "tau_b", "spearman", "pearson", "n", "interval", "top_n"} <= rank.keys()
     assert {"n", "tau", "interval", "mean_score"} <= rank["top_n"][0].keys()
+    few = parsed("rank", "--score", "c10_valid_12", "--truth", "c10_test_200", "--top", "10,20")
+    assert [group["n"] for group in few["top_n"]] == [10, 20]
     assert rank["interval"][0] <= rank["tau"] <= rank["interval"][1]
 
 

@@ -35,6 +35,9 @@ def test_a_folder_is_checked(photos: Path, parsed: Callable[..., Any], capsys: p
     assert record["classes"] == ["cat", "dog"]
     cli.main(["data", "check", str(photos)])
     assert "cat" in capsys.readouterr().out
+    record = parsed("data", "check", str(photos), "--gray", "--classes", "dog, cat", "--limit", "20", "--test", "0.3")
+    assert (record["channels"], record["images"]) == (1, 20)
+    assert sum(record["counts"]["test"]) == 6
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -38,6 +39,10 @@ BAD = [
     (["search", "--table", "nasbench201", "--where", "macs<=1M"], "macs"),
     (["search", "--table", "nasbench201", "--minutes", "3"], "--minutes belongs to a search on images"),
     (["search", "--allow-test-columns"], "--allow-test-columns belongs to a search on a table"),
+    (["search", "--without", "none"], "--without belongs to a search on a table"),
+    (["search", "--table", "nasbench201", "--weights", "1,two"], "--weights takes numbers separated by commas"),
+    (["search", "--table", "nasbench201", "--weights", "1,2,3"], "weights must be 2 numbers >= 0"),
+    (["search", "--table", "nasbench201", "--without", "pool"], "unknown operation 'pool'"),
     (["search", "empty"], "empty is empty"),
     (["search", "hollow"], "the class 'a' has no image"),
     (["search", "one"], "two classes or more, got a"),
@@ -118,6 +123,9 @@ def test_what_people_see(capsys: pytest.CaptureFixture[str], searched: Path, tmp
         ["search", "--table", "macro", "--allow-test-columns", "--evaluations", "50", "--out", str(tmp_path / "run")]
     )
     assert "front" in capsys.readouterr().out
+    cli.main([*TABLE, "--without", "none,avg_pool_3x3", "--weights", "2,1", "--out", str(tmp_path / "few"), "--quiet"])
+    out, err = capsys.readouterr()
+    assert ("none~" in out, "pool" in out, err) == (False, False, "")
     cli.main(["resume", str(searched)])
     out, err = capsys.readouterr()
     assert f"supernetic predict {searched}/models/model-1 IMAGE" in out
@@ -149,6 +157,19 @@ def test_train_then_rank(parsed: Callable[..., Any], tmp_path: Path) -> None:
     ranking = ["rank", "--space", "macro", "--score", f"{out}+macs", "--truth", "mean_acc", "--sample", "30"]
     result = parsed(*ranking, "--sample-top", "5", "--bn", "batch")
     assert (result["n"], result["top10pct"]["n"]) == (30, 5)
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_progress_is_on_stderr_unless_it_is_unwanted(
+    quiet: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = str(tmp_path / "run")
+    settings = ["macro:channels=4,resolution=8,head=16", "--limit", "300", "--steps", "2", "--out", out, "--json"]
+    cli.main(["train", *settings, *(["--quiet"] if quiet else [])])
+    printed, progress = capsys.readouterr()
+    assert json.loads(printed)["run"] == out
+    heads = [line.partition(", loss")[0] for line in progress.splitlines()]
+    assert heads == ([] if quiet else ["train: 1 of 2", "train: 2 of 2"])
 
 
 def test_a_run_in_use_is_refused(searched: Path, tmp_path: Path, refused: Refused) -> None:

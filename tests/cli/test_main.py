@@ -17,11 +17,22 @@ from supernetic.errors import SupernetError
 
 
 def test_processes_end_with_the_same_codes(process: Callable[..., Any]) -> None:
-    assert process("--version").stdout.strip() == "0.1.0"
+    version = process("--version")
+    assert (version.returncode, version.stdout, version.stderr) == (0, "0.1.0\n", "")
     assert process("spaces").returncode == 0
     bad = process("cost", "nowhere", "0")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
     assert "Usage" in process().stdout
+
+
+def test_help_groups_the_commands(process: Callable[..., Any]) -> None:
+    text = process("--help").stdout
+    assert text.startswith("Usage: supernetic ")
+    places = [
+        text.index(words) for words in ("From images to models:", "  search ", "  resume ", "  spaces ", "  data ")
+    ]
+    assert places == sorted(places)
+    assert "..." not in text.partition("From images to models:")[2]  # no sentence is cut
 
 
 def test_json_is_all_there_is_on_stdout(process: Callable[..., Any]) -> None:

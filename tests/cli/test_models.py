@@ -50,3 +50,23 @@ def test_models_are_derived_exported_and_reported(searched: Path, parsed: Callab
     (searched / "report.html").unlink()
     parsed("report", str(searched))
     assert (searched / "report.html").exists()
+
+
+def test_a_training_is_shown_as_it_goes(searched: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = tmp_path / "short.toml"
+    recipe.write_text('length = "4 steps"\nbatch_size = 16\n')
+    asked = [
+        "derive",
+        str(searched),
+        "1,1,1,1,1,1,1,2",
+        "--retrain",
+        "scratch",
+        "--recipe",
+        str(recipe),
+        "--name",
+        "own",
+    ]
+    cli.main([*asked, "--out", str(tmp_path)])
+    out, err = capsys.readouterr()
+    assert "trained from scratch" in out
+    assert err.splitlines()[-1].startswith("train own: 4 of 4")

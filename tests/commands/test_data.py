@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from supernetic.commands import data
 from supernetic.commands.data import get_data, list_data
 from supernetic.errors import InputError
 
@@ -28,3 +30,14 @@ def test_get_refuses_what_it_cannot_fetch(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(InputError, match=message):
             get_data(name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variable", "to", "place"), [("", None, "data"), ("own:other", None, "own"), ("own", "x", "x")]
+)
+def test_get_puts_data_where_they_are_looked_for(
+    variable: str, to: str | None, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUPERNETIC_DATA", variable.replace(":", os.pathsep))
+    monkeypatch.setattr(data, "fetch_cifar10", lambda directory: directory / "archive")
+    assert get_data("cifar10", to) == Path(place) / "cifar10" / "archive"

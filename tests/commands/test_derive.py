@@ -14,6 +14,7 @@ from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.exporters.model import load_model, read_card
 from supernetic.jobs.train.job import train
 from supernetic.jobs.train.supernet_run import load_supernet
+from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_settings
 from supernetic.training.checkpoint import read
 from supernetic.training.recipe import Recipe
@@ -45,16 +46,16 @@ def test_a_network_with_the_supernets_weights(run: Path) -> None:
 
 
 def test_trained_from_scratch_once(run: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    first = derive(run, ARCH, recipe=SHORT, name="mine", progress=lambda *at: seen.append(at))
+    seen: list[Event] = []
+    first = derive(run, ARCH, recipe=SHORT, name="mine", on_event=seen.append)
     assert first.retrain == "scratch"  # a space of blocks
-    assert seen[-1] == (3, 3)
+    assert seen[-1] == Event("train", item="mine", done=3, total=3)
     assert first.trained is not None
     assert read_card(run / "models/mine").metrics == first.trained
     assert "short, 3 steps" in read_card(run / "models/mine").recipe
     assert "trained from scratch: " in str(first)
     seen.clear()
-    assert derive(run, ARCH, recipe=SHORT, name="mine", progress=lambda *at: seen.append(at)) == first
+    assert derive(run, ARCH, recipe=SHORT, name="mine", on_event=seen.append) == first
     assert not seen
     (key,) = [p.name for p in (run / "networks").iterdir()]
     weights = read(run / "networks" / key / "weights.safetensors")[0]

@@ -10,6 +10,7 @@ from supernetic.exporters.card import Card
 from supernetic.exporters.model import save_model
 from supernetic.exporters.onnx import have_onnx
 from supernetic.nn.network import build
+from supernetic.progress import Event
 from supernetic.timing.graph import graph
 
 SPACE = catalog.space("macro:channels=8,resolution=16")
@@ -32,14 +33,18 @@ def test_networks_by_name_over_all_spaces(name: str, space: str, macs: float | N
     found = _find(name, "")
     assert found.space == space
     if macs is not None:
-        assert cost(found.network).macs / 1e6 == pytest.approx(macs, rel=1e-3)
+        assert cost(found.plan).macs / 1e6 == pytest.approx(macs, rel=1e-3)
 
 
 @onnx
 def test_a_table_like_the_papers() -> None:
-    names: list[str] = []
-    report = latency(["22212202", "00000000"], space=SPACE, batch=(1, 4), repeats=3, progress=names.append)
-    assert names == ["22212202", "00000000"]
+    seen: list[Event] = []
+    report = latency(["22212202", "00000000"], space=SPACE, batch=(1, 4), repeats=3, on_event=seen.append)
+    assert [str(event) for event in seen] == [
+        "latency: 0 of 2, 22212202",
+        "latency: 1 of 2, 00000000",
+        "latency: 2 of 2",
+    ]
     lines = report.lines()
     assert "onnxruntime, 1 thread" in lines[0]
     assert lines[2].split()[0] == "network"
@@ -77,8 +82,10 @@ def test_models_and_files(tmp_path: Path) -> None:
     assert bare.macs is None
     assert "-" in report.lines()[4].split()
     assert latency([str(model)], batch=(1,), repeats=2, engine="eager").networks[0].macs == whole.macs
+    seen: list[Event] = []
     with pytest.raises(InputError, match="runs through onnxruntime, got the engine 'eager'"):
-        latency([str(tmp_path / "bare.onnx")], engine="eager")
+        latency([str(model), str(tmp_path / "bare.onnx")], engine="eager", on_event=seen.append)
+    assert not seen  # nothing long began
     (model / "labels.txt").write_text("something else")
     with pytest.raises(RunError, match="checksum"):
         latency([str(model)])
@@ -87,7 +94,7 @@ def test_models_and_files(tmp_path: Path) -> None:
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'attentive-a1'"):
         latency(["atentive-a1"])
-    with pytest.raises(InputError, match="say which networks"):
+    with pytest.raises(InputError, match="latency needs a network"):
         latency([])
     with pytest.raises(InputError, match="batch must be at least 1, got 0"):
         latency(["attentive-a1"], batch=(1, 0))

@@ -13,6 +13,7 @@ from supernetic.commands.robustness import RobustnessResult, robustness
 from supernetic.errors import InputError, RunError
 from supernetic.jobs.train.job import train
 from supernetic.jobs.train.score import SCORES, score
+from supernetic.progress import Event
 from supernetic.ranking.robustness import subnets
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
@@ -53,6 +54,13 @@ def test_taus_are_those_of_the_scores(runs: tuple[Path, Path], result: Robustnes
     assert [(m.seed, m.step) for m in result.measurements] == [(0, 2), (0, 4), (1, 2), (1, 4)]
     for m in result.measurements:
         assert (m.mean, m.best) == pytest.approx((np.mean(values[m.seed, m.step]), max(values[m.seed, m.step])))
+
+
+def test_networks_are_counted_for_each_supernet(runs: tuple[Path, Path]) -> None:
+    seen: list[Event] = []
+    robustness(runs, n=5, images=32, on_event=seen.append)
+    items = [f"seed {seed} at {step}" for seed in (0, 1) for step in (2, 4)]
+    assert seen == [Event("score", item=item, done=5, total=5) for item in items]
 
 
 def test_scores_are_kept(runs: tuple[Path, Path], result: RobustnessResult) -> None:

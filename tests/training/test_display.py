@@ -1,32 +1,14 @@
 import sys
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from supernetic.errors import InputError
-from supernetic.training.display import bar, tensorboard, time_left
+from supernetic.training.display import tensorboard
 from supernetic.training.loop import Progress
 
 STEPS = [Progress(s, 3, 2.5 - s / 10, 0.05, 1234.5, 3.0 - s) for s in (1, 2, 3)]
-
-
-def test_the_bar_passes_everything_on() -> None:
-    file = StringIO()
-    assert list(bar(STEPS, "supernet", file)) == STEPS
-    text = file.getvalue()
-    for part in ("supernet", "3/3", "loss 2.200", "lr 0.05", "images/s", "0s left"):
-        assert part in text
-
-
-def test_nothing_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    list(bar(STEPS))
-    assert capsys.readouterr().out == ""
-
-
-def test_time_left() -> None:
-    assert [time_left(s) for s in (12.4, 185, 3725)] == ["12s left", "3m05 left", "1h02 left"]
 
 
 def test_tensorboard_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

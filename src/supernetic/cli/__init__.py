@@ -1,7 +1,7 @@
-"""The command line: every command is a few lines over one function of `pipeline`.
+"""The command line: every command is a few lines over one function of `commands`, `jobs` or `lab`.
 
-`--json` prints one JSON object on stdout and nothing else there; progress goes to stderr. Exit code 0 done, 1 failed,
-2 bad input (one line that names the thing, the rule and the value), 130 interrupted.
+`--json` prints one JSON object on stdout and nothing else there; progress goes to stderr, or nowhere with `--quiet`.
+Exit code 0 done, 1 failed, 2 bad input (one line that names the thing, the rule and the value), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from itertools import pairwise
 from typing import Annotated
 
 import typer
+from typer._completion_shared import Shells
 
 from .. import __version__
 from ..errors import InputError, SupernetError
-from . import commands as look
-from . import data, jobs, models
+from . import commands, data, jobs, models
+from .completion import INSTRUCTION, PROGRAM, install_completion, prepare_completion, show_completion
 from .shared import Interrupted, app
 
-__all__ = ["app", "data", "jobs", "look", "main", "models"]
+__all__ = ["app", "commands", "data", "jobs", "main", "models"]
 
 REFUSALS = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM}  # of the file system: nobody's fault here
 
@@ -29,8 +30,10 @@ REFUSALS = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM}  # of the file system: 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if INSTRUCTION in os.environ:
+        prepare_completion()
     try:
-        app(args=given, standalone_mode=False)
+        app(args=given, prog_name=PROGRAM, standalone_mode=False)
     except InputError as error:
         _leave(2, str(error))
     except SupernetError as error:
@@ -63,11 +66,20 @@ def _leave(code: int, message: str) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _version(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+def _supernetic(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    install: Annotated[
+        Shells | None, typer.Option("--install-completion", help="Install the completion of names for this shell.")
+    ] = None,
+    show: Annotated[
+        Shells | None, typer.Option("--show-completion", help="Print the completion script for this shell.")
+    ] = None,
 ) -> None:
     if version:
         print(__version__)
         raise typer.Exit
+    show_completion(show)
+    install_completion(install)
     if context.invoked_subcommand is None:
         print(context.get_help())

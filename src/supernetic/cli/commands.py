@@ -1,20 +1,39 @@
-"""Commands that look: spaces, costs, samples, rankings, milliseconds."""
+"""Short commands: spaces, costs, samples, rankings, milliseconds."""
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import InputError
 from ..objective import parse_quantity, show_quantity
-from .shared import Json, Seed, Where, app, print_json, say, tell
+from .display import open_display
+from .shared import (
+    WITHOUT_HELP,
+    ArchArgument,
+    BatchNorm,
+    FewWorkers,
+    Json,
+    Latency,
+    Quiet,
+    Seed,
+    SpaceArgument,
+    SpaceOption,
+    Table,
+    Where,
+    app,
+    print_json,
+    print_progress,
+    print_result,
+    split,
+    whole_numbers,
+)
 
 
 @app.command()
 def spaces(as_json: Json = False) -> None:
-    """List the search spaces: size, number of choices, paper, named architectures."""
+    """List the search spaces with their sizes, papers and named architectures."""
     from ..commands.spaces import list_spaces
 
     records = list_spaces()
@@ -33,16 +52,25 @@ def _power(record: dict[str, Any]) -> str:
 
 @app.command()
 def cost(
-    space: Annotated[str, typer.Argument(help="A space, or the file that declares one.")] = "",
-    arch: Annotated[str, typer.Argument(help="A name, the paper's notation, or integers separated by commas.")] = "",
-    scale: Annotated[str, typer.Option(help='Such as "depth=2.0,width=1.4,resolution=380px,rule=repeat".')] = "",
-    of_search: Annotated[bool, typer.Option("--of-search", help="What whole searches cost, from the papers.")] = False,
-    deployments: Annotated[int, typer.Option(help="With --of-search: deployments N.")] = 40,
-    budgets: Annotated[str, typer.Option(help='With --of-search: MACs of a family, such as "350M,800M".')] = "",
-    speeds: Annotated[str, typer.Option(help='With --of-search: device speeds, such as "V100=1,TPUv3=2.7".')] = "",
+    space: SpaceArgument = "",
+    arch: ArchArgument = "",
+    scale: Annotated[
+        str, typer.Option(help='Scaling, such as "depth=2.0,width=1.4,resolution=380px,rule=repeat".')
+    ] = "",
+    of_search: Annotated[
+        bool, typer.Option("--of-search", help="Show instead what whole searches cost, from the papers.")
+    ] = False,
+    deployments: Annotated[int, typer.Option(help="With --of-search: number of devices to find a network for.")] = 40,
+    budgets: Annotated[
+        str,
+        typer.Option(help='With --of-search: MACs of a family of models, such as "350M,800M". [default: ScaleNet\'s]'),
+    ] = "",
+    speeds: Annotated[
+        str, typer.Option(help='With --of-search: speeds of devices relative to a V100, such as "TPUv3=2.7".')
+    ] = "",
     as_json: Json = False,
 ) -> None:
-    """MACs, parameters, peak activations and layers of one architecture."""
+    """Show MACs, parameters, peak activations and layers of one architecture."""
     if of_search:
         _cost_of_search(deployments, budgets, speeds, as_json)
         return
@@ -66,8 +94,8 @@ def cost(
 def _cost_of_search(deployments: int, budgets: str, speeds: str, as_json: bool) -> None:
     from ..lab.accounting import BUDGETS_M_MACS, DEVICE_SPEEDS, search_costs
 
-    family = [parse_quantity(b) / 1e6 for b in budgets.split(",")] if budgets else BUDGETS_M_MACS
-    devices = (item.partition("=") for item in speeds.split(",") if item)
+    family = [parse_quantity(b) / 1e6 for b in split(budgets)] or BUDGETS_M_MACS
+    devices = (item.partition("=") for item in split(speeds))
     records = search_costs(
         deployments, family, {**DEVICE_SPEEDS, **{d.strip(): parse_quantity(s) for d, _, s in devices}}
     )
@@ -84,20 +112,26 @@ def _cost_of_search(deployments: int, budgets: str, speeds: str, as_json: bool) 
 
 @app.command()
 def sample(
-    space: Annotated[str, typer.Argument(help="A space, or the file that declares one.")] = "",
-    n: Annotated[int, typer.Option("-n", help="How many architectures.")] = 10,
+    space: SpaceArgument = "",
+    n: Annotated[int, typer.Option("-n", help="Number of architectures.")] = 10,
     where: Where = [],  # noqa: B006 - typer's way of a repeatable option
-    prior: Annotated[str, typer.Option(help="uniform, depth-uniform, or a TOML or JSON file of weights.")] = "uniform",
-    method: Annotated[str, typer.Option(help="exact, proposal (AttentiveNAS) or naive (rejection).")] = "exact",
-    table: Annotated[str, typer.Option(help="Choose from a benchmark table instead.")] = "",
-    equidistant: Annotated[int, typer.Option(help="With --table: this many, equidistant in a column.")] = 0,
-    by: Annotated[str, typer.Option(help="With --equidistant: the column.")] = "",
-    drop_worst: Annotated[str, typer.Option(help="With --equidistant: leave this share out first.")] = "0%",
-    latency: Annotated[str, typer.Option(help="A run or file with measured latencies, for limits in ms.")] = "",
+    prior: Annotated[
+        str, typer.Option(help="Prior over architectures: uniform, depth-uniform, or a TOML or JSON file of weights.")
+    ] = "uniform",
+    method: Annotated[
+        str, typer.Option(help="Way of sampling: exact, proposal (AttentiveNAS) or naive (rejection).")
+    ] = "exact",
+    table: Table = "",
+    equidistant: Annotated[
+        int, typer.Option(help="With --table: choose so many of its architectures, equidistant in the column --by.")
+    ] = 0,
+    by: Annotated[str, typer.Option(help="With --equidistant: column of the table.")] = "",
+    drop_worst: Annotated[str, typer.Option(help="With --equidistant: share of the worst to leave out first.")] = "0%",
+    latency: Latency = "",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Draw architectures at a budget, exactly uniform over all that satisfy it."""
+    """Draw architectures at a budget, uniformly over all that satisfy it."""
     from ..commands import sample as job
 
     if table or equidistant:
@@ -115,10 +149,10 @@ def sample(
     for i, (row, macs) in enumerate(zip(report.archs.tolist(), report.macs, strict=True)):
         extra = "".join(v.format(c[i]) for v, c in zip(values, report.values.values(), strict=True))
         print(f"{report.space.format(tuple(row))}  {show_quantity(macs)} MACs{extra}")
-    print(_said(report), file=sys.stderr)
+    print_progress(_summary(report))
 
 
-def _said(report: Any) -> str:
+def _summary(report: Any) -> str:
     text = f"{report.how}; {report.trials_per_sample:.3g} trials per sample, {report.seconds:.3f} s"
     text += f" after {report.build_seconds:.2f} s of preparation"
     if report.count:
@@ -134,89 +168,107 @@ def rank(
     score: Annotated[
         str,
         typer.Option(
-            help="A column, macs, FILE.csv[:COLUMN], RUN[:METRIC], RUN,RUN,..., jacov, ..., subset, or several: a+b."
+            help="Score to judge: a column, macs, FILE.csv[:COLUMN], RUN[:METRIC], RUN,RUN,..., jacov, ..., subset, "
+            "or several joined by +."
         ),
     ],
-    truth: Annotated[str, typer.Option(help="A column of the table.")],
-    against: Annotated[str, typer.Option(help="Another score, over the same networks: which of them is better?")] = "",
-    space: Annotated[str, typer.Option(help="The space.")] = "nasbench201",
-    table: Annotated[str, typer.Option(help="A table, if not the space's own: a name or a file.")] = "",
-    without: Annotated[str, typer.Option(help="Operations to mask, separated by commas.")] = "",
-    unique: Annotated[bool | None, typer.Option("--unique/--strings", help="Count networks, or encodings.")] = None,
+    truth: Annotated[str, typer.Option(help="Column of the table that is the truth.")],
+    against: Annotated[str, typer.Option(help="Another score to compare with, over the same networks.")] = "",
+    space: SpaceOption = "nasbench201",
+    table: Table = "",
+    without: Annotated[str, typer.Option(help=WITHOUT_HELP)] = "",
+    unique: Annotated[
+        bool | None,
+        typer.Option("--unique/--strings", help="Count each network once, or each encoding. [default: by the space]"),
+    ] = None,
+    top: Annotated[
+        str, typer.Option(help="Sizes of the groups of best networks, separated by commas.")
+    ] = "10,25,50,150,250,500",
     sample: Annotated[
         int | None,
         typer.Option(
-            help="Take so many at random, 0 for all. [default: all; 1000 for runs and proxies, 20 for subset]"
+            help="Number of random networks to score, 0 for all. "
+            "[default: all; 1000 for runs and proxies, 20 for subset]"
         ),
     ] = None,
     sample_top: Annotated[
-        int | None, typer.Option(help="And so many of the true top 10 %. [default: none; 300 for runs and proxies]")
+        int | None,
+        typer.Option(help="Number of networks to add from the true top 10 %. [default: 0; 300 for runs and proxies]"),
     ] = None,
-    bn: Annotated[str, typer.Option(help="BN of a RUN: recalibrate, batch or running.")] = "recalibrate",
+    bn: BatchNorm = "recalibrate",
     combine: Annotated[str, typer.Option(help="How joined scores are combined: mean-rank or log-rank.")] = "mean-rank",
     data: Annotated[str, typer.Option(help="Images for proxies such as jacov, and for subset.")] = "embedded",
-    workers: Annotated[int, typer.Option(help="Trainings on a subset at a time.")] = 1,
+    workers: FewWorkers = 1,
     seed: Seed = 0,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Does a score order architectures as the truth does? Correlations with intervals."""
+    """Tell how well a score orders architectures: its correlation with the truth, with intervals."""
     from ..commands.rank.command import rank as job
 
-    masked = [w.strip() for w in without.split(",") if w.strip()]
-    result = job(
-        space,
-        score=score,
-        truth=truth,
-        against=against,
-        table=table or None,
-        without=masked,
-        unique=unique,
-        sample=sample,
-        sample_top=sample_top,
-        bn=bn,
-        combine=combine,
-        data=data,
-        workers=workers,
-        seed=seed,
-        on_event=lambda event: say(f"{event.done:,} of {event.total:,} networks scored"),
-    )
-    tell(result, as_json)
+    with open_display(quiet) as on_event:
+        result = job(
+            space,
+            score=score,
+            truth=truth,
+            against=against,
+            table=table or None,
+            without=split(without),
+            unique=unique,
+            top=whole_numbers("--top", top),
+            sample=sample,
+            sample_top=sample_top,
+            bn=bn,
+            combine=combine,
+            data=data,
+            workers=workers,
+            seed=seed,
+            on_event=on_event,
+        )
+    print_result(result, as_json)
 
 
 @app.command()
 def latency(
-    names: Annotated[list[str], typer.Argument(help="Names such as attentive-a1, SPACE/ARCH, models, ONNX files.")],
-    space: Annotated[str, typer.Option(help="The space, if the names are its architectures.")] = "",
-    batch: Annotated[str, typer.Option(help="Images at a time, separated by commas.")] = "1,8,128",
-    engine: Annotated[str, typer.Option(help="onnx (onnxruntime) or eager (torch).")] = "onnx",
+    names: Annotated[
+        list[str],
+        typer.Argument(help="Networks: names such as attentive-a1, SPACE/ARCH, model directories or ONNX files."),
+    ],
+    space: SpaceOption = "",
+    batch: Annotated[str, typer.Option(help="Batch sizes, separated by commas.")] = "1,8,128",
+    engine: Annotated[str, typer.Option(help="What runs the networks: onnx (onnxruntime) or eager (torch).")] = "onnx",
     threads: Annotated[int, typer.Option(help="Processor threads.")] = 1,
-    repeats: Annotated[int, typer.Option(help="At most; long batches are repeated less often.")] = 50,
+    repeats: Annotated[
+        int, typer.Option(help="Largest number of measurements; slow batches are measured less often.")
+    ] = 50,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Measured milliseconds of networks on this machine, with their spread."""
+    """Measure the milliseconds of networks on this machine, with their spread."""
     from ..commands.latency import latency as job
 
-    sizes = [_whole("--batch", b) for b in batch.split(",")]
-    result = job(names, space=space, batch=sizes, engine=engine, threads=threads, repeats=repeats, progress=say)
-    tell(result, as_json)
-
-
-def _whole(option: str, text: str) -> int:
-    if not text.strip().isdigit():
-        raise InputError(f"{option} takes whole numbers separated by commas, got {text!r}")
-    return int(text)
+    sizes = whole_numbers("--batch", batch)
+    with open_display(quiet) as on_event:
+        result = job(
+            names, space=space, batch=sizes, engine=engine, threads=threads, repeats=repeats, on_event=on_event
+        )
+    print_result(result, as_json)
 
 
 @app.command()
 def robustness(
     runs: Annotated[list[str], typer.Argument(help="Trainings that differ in their seed, or one with snapshots.")],
-    n: Annotated[int, typer.Option("-n", help="Random networks to compare by.")] = 1024,
-    bn: Annotated[str, typer.Option(help="BN: recalibrate, batch or running.")] = "recalibrate",
+    n: Annotated[int, typer.Option("-n", help="Number of random networks to compare by.")] = 1024,
+    metric: Annotated[str, typer.Option(help="Metric that orders the networks. [default: cross-entropy]")] = "",
+    bn: BatchNorm = "recalibrate",
+    images: Annotated[int, typer.Option(help="With --bn recalibrate: number of images for the statistics.")] = 1024,
     seed: Seed = 0,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Do supernets of other seeds, or at an earlier step, order networks alike? Kendall's tau between them."""
+    """Tell whether supernets of other seeds, or at earlier steps, order networks alike."""
     from ..commands.robustness import robustness as job
 
-    progress = lambda done, total: say(f"{done:,} of {total:,} networks scored")  # noqa: E731
-    tell(job(runs, n=n, bn=bn, seed=seed, progress=progress), as_json)
+    with open_display(quiet) as on_event:
+        result = job(runs, n=n, metric=metric, bn=bn, images=images, seed=seed, on_event=on_event)
+    print_result(result, as_json)

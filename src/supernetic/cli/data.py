@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from .shared import Json, Seed, app, print_json, tell
+from .shared import DataArgument, Json, Limit, Seed, app, print_json, print_result, split
 
-data_app = typer.Typer(help="Data sets: what there is, getting one, checking one.", rich_markup_mode=None)
+data_app = typer.Typer(help="List, fetch and check data sets.", rich_markup_mode=None)
 app.add_typer(data_app, name="data")
 
 
 @data_app.command("list")
 def data_list(as_json: Json = False) -> None:
-    """The data sets known by name, and where they lie."""
+    """List the data sets that have a name, and where they are."""
     from ..commands.data import list_data
 
     records = list_data()
@@ -28,14 +28,16 @@ def data_list(as_json: Json = False) -> None:
 
 @data_app.command("get")
 def data_get(
-    name: Annotated[str, typer.Argument(help="A data set that can be fetched: cifar10.")],
-    to: Annotated[str, typer.Option(help="Directory to put it in.")] = "data",
+    name: Annotated[str, typer.Argument(help="Data set to fetch: cifar10.")],
+    to: Annotated[
+        str, typer.Option(help="Directory to put it in. [default: the first of $SUPERNETIC_DATA, else data]")
+    ] = "",
     as_json: Json = False,
 ) -> None:
-    """Fetch a data set; checksums are verified."""
+    """Fetch a data set and verify its checksum."""
     from ..commands.data import get_data
 
-    path = str(get_data(name, to))
+    path = str(get_data(name, to or None))
     if as_json:
         print_json({"path": path})
     else:
@@ -44,13 +46,38 @@ def data_get(
 
 @data_app.command("check")
 def data_check(
-    source: Annotated[str, typer.Argument(help="A name, a folder of images, an .npz, or an archive.")] = "embedded",
-    resolution: Annotated[int | None, typer.Option(help="Resize to this many pixels.")] = None,
+    source: DataArgument = "embedded",
+    resolution: Annotated[
+        int | None, typer.Option(help="Resolution to resize images to, in pixels. [default: their own]")
+    ] = None,
+    gray: Annotated[
+        bool | None,
+        typer.Option("--gray/--colour", help="Read images with one channel, or three. [default: as they are]"),
+    ] = None,
+    classes: Annotated[str, typer.Option(help="Classes to keep, separated by commas. [default: all]")] = "",
+    limit: Limit = None,
+    valid: Annotated[
+        float, typer.Option(help="Share or number of images to validate on, if none are set apart.")
+    ] = 0.1,
+    calibrate: Annotated[
+        float, typer.Option(help="Share or number of images to calibrate on, if none are set apart.")
+    ] = 0.05,
+    test: Annotated[float, typer.Option(help="Share or number of images to test on, if none are set apart.")] = 0.15,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Read a data set as a job would, and say what it holds and what is odd about it."""
+    """Read a data set as a job would, and tell what it holds and what could spoil a result."""
     from ..datasets.check import check_data
 
-    report = check_data(source, resolution=resolution, seed=seed)
-    tell(report, as_json)
+    report = check_data(
+        source,
+        resolution=resolution,
+        gray=gray,
+        classes=split(classes) or None,
+        limit=limit,
+        valid=valid,
+        calibrate=calibrate,
+        test=test,
+        seed=seed,
+    )
+    print_result(report, as_json)

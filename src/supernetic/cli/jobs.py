@@ -1,4 +1,4 @@
-"""Commands that start something long: search, resume, train, scale, select, study."""
+"""Long commands: search, resume, train, scale, select, study."""
 
 from __future__ import annotations
 
@@ -7,101 +7,153 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from .shared import Json, Seed, Where, app, say, tell
+from .completion import complete_samplers
+from .display import open_display
+from .shared import (
+    DATA_HELP,
+    RETRAIN_HELP,
+    WITHOUT_HELP,
+    DataArgument,
+    Device,
+    DryRun,
+    FewWorkers,
+    Json,
+    Latency,
+    Limit,
+    Minutes,
+    NetworkRecipe,
+    NetworkSteps,
+    Objective,
+    Out,
+    Quiet,
+    Recipe,
+    Searcher,
+    Seed,
+    SpaceArgument,
+    SpaceOption,
+    Stabiliser,
+    Steps,
+    SupernetRecipe,
+    Table,
+    Threads,
+    Where,
+    Workers,
+    app,
+    numbers,
+    print_result,
+    split,
+)
+
+Sampler = Annotated[
+    str,
+    typer.Option(
+        help="Sampler of paths: uniform, strict_fair, sandwich, attentive:k=5, ... [default: by the space]",
+        autocompletion=complete_samplers,
+    ),
+]
 
 
 @app.command()
 def train(
-    space: Annotated[str, typer.Argument(help="A space, such as macro:channels=8, or a file.")],
-    data: Annotated[str, typer.Argument(help="A name, a folder, an .npz or an archive.")] = "embedded",
-    sampler: Annotated[
-        str, typer.Option(help="uniform, strict_fair, sandwich, attentive:k=5, ... [default: by the space]")
-    ] = "",
-    recipe: Annotated[str, typer.Option(help="A TOML file of training settings.")] = "",
-    steps: Annotated[int | None, typer.Option(help="Updates, in place of the recipe's length.")] = None,
-    stabiliser: Annotated[
-        str, typer.Option(help="skip, skip+pool or relu; skip:identity starts as the skip it replaces.")
-    ] = "",
-    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Processor threads. [default: half the processors]")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    space: SpaceArgument,
+    data: DataArgument = "embedded",
+    sampler: Sampler = "",
+    recipe: SupernetRecipe = "",
+    steps: Steps = None,
+    stabiliser: Stabiliser = "",
+    limit: Limit = None,
+    threads: Threads = None,
+    device: Device = "auto",
     precision: Annotated[str, typer.Option(help="Mixed precision: no, fp16 or bf16.")] = "no",
-    processes: Annotated[int, typer.Option(help="Processes that train together, on CPUs or one per GPU.")] = 1,
-    snapshots: Annotated[str, typer.Option(help="Keep the weights at these steps or shares, such as 10%,50%.")] = "",
-    latency: Annotated[str, typer.Option(help="A run or file with latencies, for samplers in ms.")] = "",
-    start: Annotated[str, typer.Option(help="A finished run of the same space to take the weights from.")] = "",
+    processes: Annotated[int, typer.Option(help="Processes that share each batch, on CPUs or one per GPU.")] = 1,
+    snapshots: Annotated[
+        str, typer.Option(help="Steps whose weights are kept, as numbers or shares such as 10%,50%.")
+    ] = "",
+    latency: Latency = "",
+    start: Annotated[
+        str, typer.Option(help="Finished run of the same space whose weights to start from. [default: random weights]")
+    ] = "",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write events for TensorBoard too.")] = False,
-    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
+    out: Out = "",
+    dry_run: DryRun = False,
     seed: Seed = 0,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Train a supernet of a space; the run can be resumed, and `rank --score RUN` scores with it."""
+    """Train a supernet of a space, with which `rank --score RUN` scores architectures."""
     from ..jobs.train.job import train as job
 
-    result = job(
-        space,
-        data,
-        sampler=sampler or None,
-        recipe=recipe or None,
-        steps=steps,
-        stabiliser=stabiliser,
-        limit=limit,
-        threads=threads,
-        device=device,
-        precision=precision,
-        processes=processes,
-        snapshots=snapshots or (),
-        latency=latency or None,
-        start=start or None,
-        tensorboard=tensorboard,
-        seed=seed,
-        out=out or None,
-        dry_run=dry_run,
-        on_event=say,
-    )
-    tell(result, as_json)
+    with open_display(quiet) as on_event:
+        result = job(
+            space,
+            data,
+            sampler=sampler or None,
+            recipe=recipe or None,
+            steps=steps,
+            stabiliser=stabiliser,
+            limit=limit,
+            threads=threads,
+            device=device,
+            precision=precision,
+            processes=processes,
+            snapshots=snapshots or (),
+            latency=latency or None,
+            start=start or None,
+            tensorboard=tensorboard,
+            seed=seed,
+            out=out or None,
+            dry_run=dry_run,
+            on_event=on_event,
+        )
+    print_result(result, as_json)
 
 
 @app.command()
 def search(
-    data: Annotated[
-        str, typer.Argument(help="Images: a name, a folder, an .npz, an archive. [default: embedded]")
-    ] = "",
-    space: Annotated[str, typer.Option(help="A space, a file that declares one, or auto.")] = "auto",
+    data: Annotated[str, typer.Argument(help=f"{DATA_HELP} [default: embedded]")] = "",
+    space: SpaceOption = "auto",
     where: Where = [],  # noqa: B006
-    objective: Annotated[list[str], typer.Option(help="'max NAME' or 'min NAME'. Repeatable.")] = [],  # noqa: B006
-    minutes: Annotated[float | None, typer.Option(help="Fit everything into this time.")] = None,
-    keep: Annotated[int, typer.Option(help="Models to choose, equispaced on the front.")] = 5,
-    retrain: Annotated[str, typer.Option(help="scratch, inherit, none, or auto: by the space.")] = "auto",
-    baseline: Annotated[list[str], typer.Option(help="FILE.py or timm:NAME to compare with. Repeatable.")] = [],  # noqa: B006
-    preset: Annotated[str, typer.Option(help="scarlet: the paper's objectives, weights and limits.")] = "",
-    searcher: Annotated[
-        str, typer.Option(help="random, grid, local, evolution, spos, binned, nsga2, thompson.")
-    ] = "nsga2",
-    population: Annotated[int | None, typer.Option(help="Of searchers that have one.")] = None,
-    generations: Annotated[int | None, typer.Option(help="Of searchers that have them.")] = None,
-    evaluations: Annotated[int | None, typer.Option(help="Stop after this many.")] = None,
-    recipe: Annotated[str, typer.Option(help="Training settings of the supernet, a TOML file.")] = "",
-    retrain_recipe: Annotated[str, typer.Option(help="Training settings of finished networks.")] = "",
-    steps: Annotated[int | None, typer.Option(help="Updates of the supernet.")] = None,
-    network_steps: Annotated[int | None, typer.Option(help="Updates of each finished network.")] = None,
-    sampler: Annotated[str, typer.Option(help="How paths are sampled. [default: by the space]")] = "",
-    stabiliser: Annotated[str, typer.Option(help="skip, skip+pool or relu; skip:identity.")] = "",
-    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Of the supernet's training. [default: half]")] = None,
-    workers: Annotated[int | None, typer.Option(help="Networks trained at a time. [default: processors]")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
-    table: Annotated[str, typer.Option(help="Search a benchmark table instead: a name, or a file and --space.")] = "",
+    objective: Objective = [],  # noqa: B006
+    minutes: Minutes = None,
+    keep: Annotated[int, typer.Option(help="Number of models to choose, equally spaced on the Pareto front.")] = 5,
+    retrain: Annotated[str, typer.Option(help=f"{RETRAIN_HELP}, or auto (by the space).")] = "auto",
+    baseline: Annotated[
+        list[str], typer.Option(metavar="<network>", help="Network to compare with: FILE.py or timm:NAME. Repeatable.")
+    ] = [],  # noqa: B006
+    preset: Annotated[str, typer.Option(help="Settings of a paper: scarlet (its objectives, weights, limits).")] = "",
+    searcher: Searcher = "nsga2",
+    population: Annotated[
+        int | None, typer.Option(help="Population size of the searcher (nsga2, evolution, spos, binned).")
+    ] = None,
+    generations: Annotated[
+        int | None, typer.Option(help="Number of generations of the searcher (nsga2, spos, binned).")
+    ] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Number of architectures to evaluate at most.")] = None,
+    recipe: SupernetRecipe = "",
+    retrain_recipe: NetworkRecipe = "",
+    steps: Steps = None,
+    network_steps: NetworkSteps = None,
+    sampler: Sampler = "",
+    stabiliser: Stabiliser = "",
+    limit: Limit = None,
+    threads: Threads = None,
+    workers: Workers = None,
+    device: Device = "auto",
+    table: Table = "",
+    without: Annotated[str, typer.Option(help=f"With --table: {WITHOUT_HELP.lower()}")] = "",
+    weights: Annotated[
+        str, typer.Option(help="With --table: weights of the objectives, separated by commas (nsga2).")
+    ] = "",
     allow_test_columns: Annotated[
-        bool, typer.Option("--allow-test-columns", help="With --table: allow test columns, a study.")
+        bool, typer.Option("--allow-test-columns", help="With --table: allow test columns, for a study of searchers.")
     ] = False,
-    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
+    out: Out = "",
+    dry_run: DryRun = False,
     seed: Seed = 0,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """From images and a budget to finished, verified models with evidence: train, search, compare, export, report."""
+    """Find the best networks for images and a budget, and finish them as models; or search a benchmark --table."""
     both: dict[str, Any] = {
         "objectives": objective,
         "where": where,
@@ -112,8 +164,9 @@ def search(
         "evaluations": evaluations,
         "keep": keep,
         "seed": seed,
+        "out": out or None,
     }
-    images: dict[str, Any] = {
+    on_images: dict[str, Any] = {
         "minutes": minutes,
         "retrain": retrain,
         "baselines": baseline,
@@ -128,167 +181,207 @@ def search(
         "workers": workers,
         "device": device,
     }
+    on_table: dict[str, Any] = {
+        "without": split(without),
+        "weights": numbers("--weights", weights),
+        "allow_test_columns": allow_test_columns,
+    }
     if table:
-        _refuse(images, IMAGES_ONLY, "a search on images, not on a table")
-        own: dict[str, Any] = {"allow_test_columns": allow_test_columns, "space": None if space == "auto" else space}
-        if data:
-            raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
-        if dry_run:
-            raise InputError("a search on a table takes seconds: it has no dry run")
-        from ..jobs.search.table_search import search_table
-
-        tell(search_table(table, out=out or None, on_event=say, **both, **own), as_json)
+        _refuse(on_images, "a search on images, not on a table")
+        _search_table(data, table, space, dry_run, quiet, as_json, {**both, **on_table})
         return
-    _refuse({"allow_test_columns": allow_test_columns}, {"allow_test_columns": False}, "a search on a table")
+    _refuse(on_table, "a search on a table")
     from ..jobs.search.job import search as job
 
-    watching = _watching()
-    result = job(data or "embedded", out=out or None, dry_run=dry_run, space=space, **both, **images, **watching)
-    tell(result, as_json)
+    with open_display(quiet) as on_event:
+        result = job(data or "embedded", space=space, dry_run=dry_run, on_event=on_event, **both, **on_images)
+    print_result(result, as_json)
 
 
-IMAGES_ONLY = {"retrain": "auto", "baselines": [], "stabiliser": "", "device": "auto"}  # and their defaults
+def _search_table(
+    data: str, table: str, space: str, dry_run: bool, quiet: bool, as_json: bool, settings: dict[str, Any]
+) -> None:
+    from ..jobs.search.table_search import search_table
+
+    if data:
+        raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
+    if dry_run:
+        raise InputError("a search on a table takes seconds: it has no dry run")
+    with open_display(quiet) as on_event:
+        result = search_table(table, space=None if space == "auto" else space, on_event=on_event, **settings)
+    print_result(result, as_json)
 
 
-def _refuse(given: dict[str, Any], defaults: dict[str, Any], belongs: str) -> None:
+UNSET = {  # defaults of options that belong to one kind of search, where they are not None
+    "retrain": "auto",
+    "baselines": [],
+    "stabiliser": "",
+    "device": "auto",
+    "without": [],
+    "weights": [],
+    "allow_test_columns": False,
+}
+
+
+def _refuse(given: dict[str, Any], belongs: str) -> None:
     for name, value in given.items():
-        if value != defaults.get(name):
+        if value != UNSET.get(name):
             option = "baseline" if name == "baselines" else name.replace("_", "-")
             raise InputError(f"--{option} belongs to {belongs}, got {value}")
 
 
-def _watching() -> dict[str, Any]:
-    """How a long job is followed."""
-    return {"on_event": say}
-
-
 @app.command()
 def select(
-    data: Annotated[str, typer.Argument(help="Images: a name, a folder, an .npz, an archive.")] = "embedded",
+    data: DataArgument = "embedded",
     models: Annotated[
-        list[str], typer.Option(help="Names, or a .txt file with one per line. Repeatable. [default: six for a CPU]")
+        list[str],
+        typer.Option(
+            metavar="<models>",
+            help="Models to compare: names, or a .txt file with one per line. Repeatable. [default: six]",
+        ),
     ] = [],  # noqa: B006
-    sizes: Annotated[str, typer.Option(help="auto, or numbers of images such as 250,500,1000.")] = "auto",
-    seeds: Annotated[int, typer.Option(help="At the larger sizes; the smaller half gets twice as many.")] = 2,
+    sizes: Annotated[str, typer.Option(help="Sizes of the subsets: auto, or images such as 250,500,1000.")] = "auto",
+    seeds: Annotated[
+        int, typer.Option(help="Number of seeds at the larger sizes; the smaller half gets twice as many.")
+    ] = 2,
     minutes: Annotated[
-        float | None, typer.Option(help="Fit everything into this time. [default: 8 for auto sizes, else no limit]")
+        float | None,
+        typer.Option(help="Time for everything, in minutes. [default: 8 for automatic sizes, else no limit]"),
     ] = None,
-    on: Annotated[str, typer.Option(help="The split that scores are taken on: test or valid.")] = "test",
-    stratified: Annotated[bool, typer.Option("--stratified", help="Subsets with all classes in proportion.")] = False,
-    size: Annotated[str, typer.Option(help="Of models that name none: cpu or full.")] = "cpu",
-    recipe: Annotated[str, typer.Option(help="Training settings, a TOML file.")] = "",
-    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Trainings at a time. [default: processors]")] = None,
-    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
+    on: Annotated[str, typer.Option(help="Split that models are scored on: test or valid.")] = "test",
+    stratified: Annotated[
+        bool, typer.Option("--stratified", help="Draw subsets with all classes in proportion.")
+    ] = False,
+    size: Annotated[str, typer.Option(help="Size of models that name none: cpu or full.")] = "cpu",
+    recipe: Recipe = "",
+    limit: Limit = None,
+    workers: Workers = None,
+    out: Out = "",
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Which model suits the data, from small subsets of it, by calibrated cross-entropy."""
+    """Tell which model suits the data, from small subsets of it, by calibrated cross-entropy."""
     from ..jobs.select.job import select as job
 
-    result = job(
-        data,
-        models=models or None,
-        sizes=sizes,
-        seeds=seeds,
-        minutes=minutes,
-        on=on,
-        stratified=stratified,
-        size=size,
-        recipe=recipe or None,
-        limit=limit,
-        workers=workers,
-        out=out or None,
-        dry_run=dry_run,
-        on_event=None if dry_run else say,
-    )
-    tell(result, as_json)
+    with open_display(quiet or dry_run) as on_event:
+        result = job(
+            data,
+            models=models or None,
+            sizes=sizes,
+            seeds=seeds,
+            minutes=minutes,
+            on=on,
+            stratified=stratified,
+            size=size,
+            recipe=recipe or None,
+            limit=limit,
+            workers=workers,
+            out=out or None,
+            dry_run=dry_run,
+            on_event=on_event,
+        )
+    print_result(result, as_json)
 
 
 @app.command()
 def scale(
-    data: Annotated[
-        str, typer.Argument(help="Images: a name, a folder, an .npz, an archive. [default: embedded]")
-    ] = "embedded",
-    space: Annotated[str, typer.Option(help="Of base models: scalenet, any space of chains, or auto.")] = "auto",
-    stages: Annotated[int, typer.Option(help="Searched sizes: 2, 4, 8, ... times the base.")] = 3,
+    data: DataArgument = "embedded",
+    space: SpaceOption = "auto",
+    stages: Annotated[int, typer.Option(help="Number of searched sizes: 2, 4, 8, ... times the base model.")] = 3,
     base_budget: Annotated[str, typer.Option(help="MACs of the base model, such as 300M, or auto.")] = "auto",
-    extrapolate: Annotated[int, typer.Option(help="Sizes beyond the searched ones.")] = 1,
-    minutes: Annotated[float | None, typer.Option(help="Fit everything into this time.")] = None,
-    curve: Annotated[str, typer.Option(help="Through the strategies: linear, squared, ... or best.")] = "exponential",
-    prior: Annotated[str, typer.Option(help="Of the stages in training: uniform or size.")] = "uniform",
-    steps: Annotated[int | None, typer.Option(help="Updates of the super-supernet.")] = None,
-    bases: Annotated[int | None, typer.Option(help="Random base models for the first strategies.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Of base model and strategies.")] = None,
-    population: Annotated[int | None, typer.Option(help="Of base models.")] = None,
-    generations: Annotated[int | None, typer.Option(help="Of base models, in each round.")] = None,
-    network_steps: Annotated[int | None, typer.Option(help="Updates of each finished network.")] = None,
-    order: Annotated[int, typer.Option(help="Networks to see on whether accuracy follows MACs.")] = 60,
-    recipe: Annotated[str, typer.Option(help="Training settings of the super-supernet, a TOML file.")] = "",
-    retrain_recipe: Annotated[str, typer.Option(help="Training settings of finished networks.")] = "",
-    limit: Annotated[int | None, typer.Option(help="Take a subset of so many images.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Of the super-supernet's training. [default: half]")] = None,
-    workers: Annotated[int | None, typer.Option(help="Networks trained at a time. [default: processors]")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
-    out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
+    extrapolate: Annotated[int, typer.Option(help="Number of sizes beyond the searched ones.")] = 1,
+    minutes: Minutes = None,
+    curve: Annotated[
+        str, typer.Option(help="Curve through the scaling strategies: linear, squared, exponential, ... or best.")
+    ] = "exponential",
+    prior: Annotated[str, typer.Option(help="Prior over the stages in training: uniform or size.")] = "uniform",
+    ratio: Annotated[float, typer.Option(help="Weight of a stage relative to the next larger one.")] = 1.0,
+    steps: Steps = None,
+    bases: Annotated[int | None, typer.Option(help="Number of random base models for the first strategies.")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Number of rounds of searching base model and strategies in turn.")
+    ] = None,
+    population: Annotated[int | None, typer.Option(help="Population size of the search for the base model.")] = None,
+    generations: Annotated[
+        int | None, typer.Option(help="Number of generations of that search, in each round.")
+    ] = None,
+    network_steps: NetworkSteps = None,
+    order: Annotated[int, typer.Option(help="Number of random networks that show whether accuracy follows MACs.")] = 60,
+    recipe: SupernetRecipe = "",
+    retrain_recipe: NetworkRecipe = "",
+    limit: Limit = None,
+    threads: Threads = None,
+    workers: Workers = None,
+    device: Device = "auto",
+    out: Out = "",
+    dry_run: DryRun = False,
     seed: Seed = 0,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Search a base model jointly with the strategies that scale it: a family of models, and sizes beyond it."""
+    """Find a family of models: a base model, searched jointly with the strategies that scale it."""
     from ..jobs.scale.job import scale as job
 
-    result = job(
-        data,
-        space=space,
-        stages=stages,
-        base_budget=base_budget,
-        extrapolate=extrapolate,
-        minutes=minutes,
-        curve=curve,
-        prior=prior,
-        steps=steps,
-        bases=bases,
-        rounds=rounds,
-        population=population,
-        generations=generations,
-        network_steps=network_steps,
-        order=order,
-        recipe=recipe or None,
-        retrain_recipe=retrain_recipe or None,
-        limit=limit,
-        threads=threads,
-        workers=workers,
-        device=device,
-        seed=seed,
-        out=out or None,
-        dry_run=dry_run,
-        **({} if dry_run else _watching()),
-    )
-    tell(result, as_json)
+    with open_display(quiet or dry_run) as on_event:
+        result = job(
+            data,
+            space=space,
+            stages=stages,
+            base_budget=base_budget,
+            extrapolate=extrapolate,
+            minutes=minutes,
+            curve=curve,
+            prior=prior,
+            ratio=ratio,
+            steps=steps,
+            bases=bases,
+            rounds=rounds,
+            population=population,
+            generations=generations,
+            network_steps=network_steps,
+            order=order,
+            recipe=recipe or None,
+            retrain_recipe=retrain_recipe or None,
+            limit=limit,
+            threads=threads,
+            workers=workers,
+            device=device,
+            seed=seed,
+            out=out or None,
+            dry_run=dry_run,
+            on_event=on_event,
+        )
+    print_result(result, as_json)
 
 
 @app.command()
 def study(
-    file: Annotated[str, typer.Argument(help="A TOML file, such as studies/cpu/002-fig4.toml.")],
-    data: Annotated[str, typer.Option(help="Images, in place of the file's.")] = "",
-    workers: Annotated[int, typer.Option(help="Trainings at a time, one thread each.")] = 1,
-    out: Annotated[str, typer.Option(help="Directory. [default: runs/studies/NAME]")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate the time, and stop.")] = False,
+    file: Annotated[str, typer.Argument(help="TOML file of the study, such as studies/cpu/002-fig4.toml.")],
+    data: Annotated[str, typer.Option(help="Images, in place of those that the file names.")] = "",
+    workers: FewWorkers = 1,
+    out: Annotated[str, typer.Option(help="Directory of the study. [default: runs/studies/NAME]")] = "",
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Train a grid of supernets, measure how they rank, and judge the claims; trainings are shared between studies."""
+    """Train a grid of supernets, measure how they rank, and judge claims about it."""
     from ..lab.job import study as job
 
-    shown = lambda event: None if event.item else say(event)  # noqa: E731
-    tell(job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, on_event=shown), as_json)
+    with open_display(quiet) as on_event:
+        result = job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, on_event=on_event)
+    print_result(result, as_json)
 
 
 @app.command()
 def resume(
-    run: Annotated[str, typer.Argument(help="The directory of a run that was interrupted.")], as_json: Json = False
+    run: Annotated[str, typer.Argument(help="Directory of a run that was interrupted.")],
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
-    """Go on with a run after a kill, a reboot or Ctrl-C; the result is the same to the byte."""
+    """Go on with an interrupted run; the result is the same to the byte."""
     from ..commands.resume import resume as job
 
-    tell(job(run, **_watching()), as_json)
+    with open_display(quiet) as on_event:
+        result = job(run, on_event=on_event)
+    print_result(result, as_json)

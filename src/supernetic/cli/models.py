@@ -6,59 +6,77 @@ from typing import Annotated
 
 import typer
 
-from .shared import Json, app, tell
+from .display import open_display
+from .shared import RETRAIN_HELP, ArchArgument, Json, NetworkRecipe, Quiet, app, print_result
+
+ModelOut = Annotated[
+    str, typer.Option(help="Directory in which the model directory NAME is made. [default: where the run's models are]")
+]
 
 
 @app.command()
 def derive(
-    run: Annotated[str, typer.Argument(help="A run that holds a trained supernet.")],
-    arch: Annotated[str, typer.Argument(help="A name, the paper's notation, or integers separated by commas.")],
-    retrain: Annotated[str, typer.Option(help="scratch, inherit or none. [default: by the space]")] = "",
-    name: Annotated[str, typer.Option(help="Of the model.")] = "",
-    out: Annotated[str, typer.Option(help="Directory that NAME is put into. [default: RUN/models]")] = "",
+    run: Annotated[str, typer.Argument(help="Run that holds a trained supernet.")],
+    arch: ArchArgument,
+    retrain: Annotated[str, typer.Option(help=f"{RETRAIN_HELP}. [default: by the space]")] = "",
+    recipe: NetworkRecipe = "",
+    name: Annotated[str, typer.Option(help="Name of the model. [default: by the architecture]")] = "",
+    out: ModelOut = "",
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Make a network of a supernet a model of its own: extract, fold, recalibrate, retrain, export."""
+    """Make a network of a supernet a model of its own, retrained if need be."""
     from ..commands.derive import derive as job
 
-    tell(job(run, arch, retrain=retrain or None, name=name or None, out=out or None), as_json)
+    with open_display(quiet) as on_event:
+        result = job(
+            run,
+            arch,
+            retrain=retrain or None,
+            recipe=recipe or None,
+            name=name or None,
+            out=out or None,
+            on_event=on_event,
+        )
+    print_result(result, as_json)
 
 
 @app.command()
 def export(
-    source: Annotated[str, typer.Argument(help="The run of a search, or a model directory.")],
-    name: Annotated[str, typer.Option(help="Only this model of a run.")] = "",
-    out: Annotated[str, typer.Option(help="Directory that models are put into. [default: where models are]")] = "",
+    source: Annotated[str, typer.Argument(help="Run of a search, or a model directory.")],
+    name: Annotated[str, typer.Option(help="Name of the one model to export. [default: all that were chosen]")] = "",
+    out: ModelOut = "",
     as_json: Json = False,
 ) -> None:
-    """Write finished models: weights, ONNX (read back and compared), model card, labels."""
+    """Write finished models: weights, ONNX file (read back and compared), model card."""
     from ..commands.export import export as job
 
-    tell(job(source, name=name or None, out=out or None), as_json)
+    print_result(job(source, name=name or None, out=out or None), as_json)
 
 
 @app.command()
 def predict(
-    model: Annotated[str, typer.Argument(help="A model directory.")],
-    images: Annotated[list[str], typer.Argument(help="Image files, folders, an .npz, or a data set by name.")],
-    top: Annotated[int, typer.Option(help="How many classes to name.")] = 3,
-    engine: Annotated[str, typer.Option(help="torch, or onnx for the model's ONNX file.")] = "torch",
+    model: Annotated[str, typer.Argument(help="Model directory.")],
+    images: Annotated[list[str], typer.Argument(help="Images: files, folders, .npz files, or data sets by name.")],
+    top: Annotated[int, typer.Option(help="Number of classes to name per image.")] = 3,
+    batch: Annotated[int, typer.Option(help="Number of images at a time.")] = 64,
+    engine: Annotated[str, typer.Option(help="What runs the model: torch, or onnx (its ONNX file).")] = "torch",
     as_json: Json = False,
 ) -> None:
     """Classify images with a model."""
     from ..commands.predict import predict as job
 
-    tell(job(model, images, top=top, engine=engine), as_json)
+    print_result(job(model, images, top=top, batch=batch, engine=engine), as_json)
 
 
 @app.command()
 def report(
-    runs: Annotated[list[str], typer.Argument(help="A run; several are compared.")],
-    why: Annotated[str, typer.Option(help="Say what this model beat, and by how much.")] = "",
-    out: Annotated[str, typer.Option(help="File for the comparison of several runs.")] = "",
+    runs: Annotated[list[str], typer.Argument(help="Run directory; several are compared.")],
+    why: Annotated[str, typer.Option(help="Name of a model: tell what it beat, and by how much.")] = "",
+    out: Annotated[str, typer.Option(help="File for the comparison of several runs. [default: beside the first]")] = "",
     as_json: Json = False,
 ) -> None:
-    """Write a run's report again, from its files alone; or compare runs."""
+    """Write the report of a run again, from its files alone; or compare runs."""
     from ..commands.report import report as job
 
-    tell(job(runs, why=why or None, out=out or None), as_json)
+    print_result(job(runs, why=why or None, out=out or None), as_json)

@@ -1,4 +1,4 @@
-"""What all commands share: the application, options, and how results are told."""
+"""What all commands share: the application, options with the same words everywhere, and how results are printed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import InputError
+from .completion import complete_searchers, complete_spaces, complete_tables
+
+GROUPS = {  # of commands in the help, the most used first
+    "From images to models": ("search", "resume", "report", "predict", "export", "derive"),
+    "Other long jobs": ("select", "scale", "train", "study"),
+    "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness"),
+    "Data sets": ("data",),
+}
+SHORT_HELP_LENGTH = 140  # characters, over several lines
 
 
 class Interrupted(Exception):
@@ -17,7 +26,7 @@ class Interrupted(Exception):
 
 
 class Commands(TyperGroup):
-    """All commands, so that an interruption of any of them reaches `main`."""
+    """All commands: grouped in the help, and an interruption of any of them reaches `main`."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -26,21 +35,94 @@ class Commands(TyperGroup):
         except KeyboardInterrupt as interruption:
             raise Interrupted("; ".join(["interrupted", *getattr(interruption, "__notes__", ())])) from None
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of `GROUPS`; those of no group come last."""
+        grouped = [name for names in GROUPS.values() for name in names if name in self.commands]
+        return grouped + [name for name in self.commands if name not in grouped]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """One section of the help per group."""
+        width = max(map(len, self.commands))
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = tuple(name for name in self.commands if name not in grouped)
+        for title, names in {**GROUPS, "Commands": others}.items():
+            commands = [self.commands[name] for name in names if name in self.commands]
+            rows = [(str(c.name).ljust(width), c.get_short_help_str(SHORT_HELP_LENGTH)) for c in commands]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
 
 app = typer.Typer(
     cls=Commands,
     name="supernetic",
     help="Weight-sharing neural architecture search with exact budgets and honest rankings.",
-    add_completion=False,
+    add_completion=False,  # `--show-completion SHELL` is our own: Typer's guesses the shell
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-Seed = Annotated[int, typer.Option(help="Seed of all randomness.", callback=lambda seed: _require_seed(seed))]
-Where = Annotated[
-    list[str], typer.Option(help="NAME (<=|>=|<|>) VALUE or NAME in A..B, with units K, M, G, ms, %. Repeatable.")
+# --- options, with the same words in all commands ---------------------------------------------------------------------
+
+SPACE_HELP = "Search space: a name such as macro or macro:channels=8, or the file that declares one."
+RETRAIN_HELP = (
+    "Weights of finished networks: scratch (trained anew), inherit (the supernet's, trained on), none (as they are)"
+)
+WITHOUT_HELP = "Operations to leave out of the space, separated by commas."
+DATA_HELP = "Images: the name of a data set, a folder, an .npz file or an archive."
+
+SpaceArgument = Annotated[str, typer.Argument(help=SPACE_HELP, autocompletion=complete_spaces)]
+SpaceOption = Annotated[str, typer.Option(help=SPACE_HELP, autocompletion=complete_spaces)]
+DataArgument = Annotated[str, typer.Argument(help=DATA_HELP)]
+ArchArgument = Annotated[
+    str, typer.Argument(help="Architecture: a name, the paper's notation, or integers separated by commas.")
 ]
+Table = Annotated[
+    str, typer.Option(help="Benchmark table: a name, or a file together with --space.", autocompletion=complete_tables)
+]
+Where = Annotated[
+    list[str],
+    typer.Option(
+        metavar="<limit>", help='Limit such as "macs<=20M" or "macs in 10M..20M"; units K, M, G, ms, %. Repeatable.'
+    ),
+]
+Objective = Annotated[
+    list[str], typer.Option(metavar="<goal>", help="What to optimise: 'max NAME' or 'min NAME'. Repeatable.")
+]
+Searcher = Annotated[
+    str,
+    typer.Option(
+        help="Search method: random, grid, local, evolution, spos, binned, nsga2 or thompson.",
+        autocompletion=complete_searchers,
+    ),
+]
+Minutes = Annotated[float | None, typer.Option(help="Time for everything, in minutes. [default: no limit]")]
+Recipe = Annotated[str, typer.Option(help="TOML file with the training settings.")]
+SupernetRecipe = Annotated[str, typer.Option(help="TOML file with the training settings of the supernet.")]
+NetworkRecipe = Annotated[str, typer.Option(help="TOML file with the training settings of the finished networks.")]
+Steps = Annotated[int | None, typer.Option(help="Training steps of the supernet. [default: by the recipe]")]
+NetworkSteps = Annotated[
+    int | None, typer.Option(help="Training steps of each finished network. [default: by the recipe]")
+]
+Stabiliser = Annotated[
+    str, typer.Option(help="Learnable layer in place of skips: skip, skip+pool or relu; skip:identity starts as one.")
+]
+BatchNorm = Annotated[
+    str, typer.Option("--bn", help="Source of the supernet's BN statistics: recalibrate, batch or running.")
+]
+Limit = Annotated[int | None, typer.Option(help="Number of images to use, a random subset. [default: all]")]
+Threads = Annotated[
+    int | None, typer.Option(help="Processor threads of the supernet's training. [default: half the processors]")
+]
+Workers = Annotated[int | None, typer.Option(help="Networks that are trained at a time. [default: one per processor]")]
+FewWorkers = Annotated[int, typer.Option("--workers", help="Networks that are trained at a time.")]
+Device = Annotated[str, typer.Option(help="Device to train on: cpu, cuda or auto.")]
+Latency = Annotated[str, typer.Option(help="Run or file with measured latencies, for limits in ms.")]
+Out = Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed. [default: runs/...]")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan and stop.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only errors.")]
+Seed = Annotated[int, typer.Option(help="Seed of all randomness.", callback=lambda seed: _require_seed(seed))]
 
 
 def _require_seed(seed: int) -> int:
@@ -49,8 +131,32 @@ def _require_seed(seed: int) -> int:
     return seed
 
 
-def tell(result: Any, as_json: bool) -> None:
-    """A result that can be told either way."""
+def split(text: str) -> list[str]:
+    """The parts of a text that are separated by commas, none if it is empty."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def whole_numbers(option: str, text: str) -> list[int]:
+    """The whole numbers of an option that are separated by commas."""
+    parts = split(text)
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise InputError(f"{option} takes whole numbers separated by commas, got {text!r}")
+    return [int(part) for part in parts]
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """The numbers of an option that are separated by commas, none if it is empty."""
+    try:
+        return [float(part) for part in split(text)]
+    except ValueError:
+        raise InputError(f"{option} takes numbers separated by commas, got {text!r}") from None
+
+
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+def print_result(result: Any, as_json: bool) -> None:
+    """The result of a command on stdout: as text for people, or as JSON."""
     if as_json:
         print_json(result.to_json())
     else:
@@ -62,6 +168,6 @@ def print_json(record: Any) -> None:
     print(json.dumps(record, allow_nan=False))
 
 
-def say(line: object) -> None:
-    """Progress, which is never mixed with results."""
+def print_progress(line: object) -> None:
+    """A line on stderr, which is never mixed with results."""
     print(line, file=sys.stderr, flush=True)

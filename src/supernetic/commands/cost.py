@@ -1,4 +1,4 @@
-"""Looking without training: which spaces there are, and what a network costs, layer by layer."""
+"""`cost`: what a network costs, layer by layer."""
 
 from __future__ import annotations
 
@@ -35,21 +35,29 @@ class CostReport:
 
 
 def cost(space: str | Space, arch: str | Arch, scale: str = "") -> CostReport:
-    """MACs, parameters, peak activations and layers of one architecture, scaled up if asked.
+    """Count MACs, parameters and peak activations of one architecture.
 
     >>> cost("attentive", "attentive-a0").macs
     203389568
+
+    Args:
+        space: The space: a name, the file that declares one, or an object.
+        arch: The architecture: a name, the paper's notation, or integers.
+        scale: How it is scaled up, such as "depth=2.0,width=1.4,resolution=380px,rule=repeat".
+
+    Returns:
+        The totals, and one record per layer.
     """
-    found = catalog.space(space)
-    if isinstance(arch, str) and arch.lower() in found.upscaled:
-        arch, own = found.upscaled[arch.lower()]
+    searched = catalog.space(space)
+    if isinstance(arch, str) and arch.lower() in searched.upscaled:
+        arch, own = searched.upscaled[arch.lower()]
         scale = scale or own
-    genes = found.parse(arch) if isinstance(arch, str) else found.check(arch)
-    blueprint = found.blueprint(genes)
+    genes = searched.parse(arch) if isinstance(arch, str) else searched.check(arch)
+    blueprint = searched.blueprint(genes)
     if scale:
         blueprint = scale_blueprint(blueprint, parse_scaling(scale))
     total = cost_of(blueprint)
-    name = found.name_of(genes)
+    name = searched.name_of(genes)
     return CostReport(
-        found.name, genes, name, scale, total.macs, total.params, total.peak, layer_table(blueprint), blueprint
+        searched.name, genes, name, scale, total.macs, total.params, total.peak, layer_table(blueprint), blueprint
     )

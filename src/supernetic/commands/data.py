@@ -1,4 +1,4 @@
-"""`data list`, `data get`, `data check`: what there is, how to get it, and whether it is fit to learn from."""
+"""`data list` and `data get`: the data sets that have a name, and how to get one. (`data check`: `datasets.check`.)"""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets.fetch import fetch_cifar10
-from ..datasets.known import EMBEDDED, KNOWN, find
+from ..datasets.known import EMBEDDED, KNOWN, find, places
 from ..errors import InputError, UnknownNameError
 
 
 def list_data() -> list[dict[str, Any]]:
-    """One record per named data set: what it is, its licence, and where it lies (null if it has to be fetched)."""
+    """List the data sets that have a name.
+
+    Returns:
+        One record per data set: `name`, `about`, `licence`, `place` (null if there is no copy here) and `hint` (how to
+        get one).
+    """
     records = []
     for known in KNOWN:
         place = "comes with supernetic" if known.name == EMBEDDED else find(known)
@@ -27,12 +32,21 @@ def list_data() -> list[dict[str, Any]]:
     return records
 
 
-def get_data(name: str, to: str | Path = "data") -> Path:
-    """Fetch a data set into the directory `to`, where `load` finds it by name; returns the file."""
+def get_data(name: str, to: str | Path | None = None) -> Path:
+    """Fetch a data set and verify its checksum.
+
+    Args:
+        name: The data set.
+        to: The directory to put it in. By default the first in which data sets are looked for by name: that of
+            `$SUPERNETIC_DATA`, else `data`.
+
+    Returns:
+        The file.
+    """
     if name not in {k.name for k in KNOWN}:
         raise UnknownNameError("data set", name, [k.name for k in KNOWN])
     if name == EMBEDDED:
         raise InputError("the embedded data set comes with supernetic: there is nothing to fetch")
     if name != "cifar10":
         raise InputError(f"{name} cannot be fetched: only cifar10 can")
-    return fetch_cifar10(Path(to) / name)
+    return fetch_cifar10(Path(places()[0] if to is None else to) / name)

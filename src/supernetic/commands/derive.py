@@ -15,6 +15,7 @@ from ..jobs.compare.export import card_of
 from ..jobs.train.prepare import DEFAULT_RECIPE
 from ..jobs.train.supernet_run import load_supernet
 from ..objective import Metrics, show_quantity
+from ..progress import Event, OnEvent, ignore
 from ..result import Result
 from ..runs.directory import open_run, read_settings
 from ..space import Arch, Space
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from ..nn.network import Network
     from ..training.recipe import Recipe
 
-RETRAIN = ("scratch", "inherit", "none")
-USUAL = {"choice": "scratch", "cell": "scratch", "elastic": "none", "scaled": "none"}  # by the space's sharing
+RETRAIN_MODES = ("scratch", "inherit", "none")
+DEFAULT_RETRAIN_MODES = {"choice": "scratch", "cell": "scratch", "elastic": "none", "scaled": "none"}  # by sharing
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class DeriveResult(Result):
         weights = {"scratch": "trained from scratch", "inherit": "trained from the supernet's weights"}
         return [
             f"{self.arch} of {self.space}: {show_quantity(self.macs)} MACs, {show_quantity(self.params)} parameters",
-            f"with the weights of the supernet: {_told(self.score)}",
-            *([f"{weights[self.retrain]}: {_told(self.trained)}"] if self.trained else []),
+            f"with the weights of the supernet: {_show(self.score)}",
+            *([f"{weights[self.retrain]}: {_show(self.trained)}"] if self.trained else []),
             *(f"note: {note}" for note in self.notes),
             f"supernetic predict {self.model} IMAGE",
         ]
@@ -63,13 +64,24 @@ def derive(
     recipe: str | Path | Recipe | None = None,
     out: str | Path | None = None,
     name: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    on_event: OnEvent | None = None,
 ) -> DeriveResult:
-    """Derive a network of a run that holds a supernet and write it to `OUT/NAME`, by default `RUN/models/NAME`.
+    """Make a network of a run's supernet a model of its own, with the supernet's weights or trained anew.
 
-    `retrain` is `scratch`, `inherit` or `none`; by default `none` where weights are shared elastically, so that they
-    are good as they are, else `scratch`. It follows the run's own recipe for that, if there is one and none is given.
-    A training is kept in the run and never repeated. `progress` gets its steps done and its steps in all.
+    A training is kept in the run and never repeated.
+
+    Args:
+        run: A run that holds a trained supernet.
+        arch: The architecture: a name, the paper's notation, or integers.
+        retrain: `scratch`, `inherit` (from the supernet's weights) or `none`. The default is `none` where weights are
+            shared elastically, because they are good as they are, and `scratch` elsewhere.
+        recipe: Training settings. The default is the run's own recipe for networks, else a modest one.
+        out: The directory in which the model directory is made; `RUN/models` by default.
+        name: The name of the model; by default one that follows from the architecture.
+        on_event: Receives the steps of the training, as counts of the task `train`.
+
+    Returns:
+        Where the model is, what it costs, and its scores on the validation images.
     """
     import torch
 
@@ -81,8 +93,8 @@ def derive(
     from ..networks.pool import evaluate
     from ..nn.network import Network
 
-    if retrain is not None and retrain not in RETRAIN:
-        raise UnknownNameError("way to retrain", retrain, RETRAIN)
+    if retrain is not None and retrain not in RETRAIN_MODES:
+        raise UnknownNameError("way to retrain", retrain, RETRAIN_MODES)
     if name is not None and not re.fullmatch(r"\w[\w.+-]*", name):
         raise InputError(f"a model's name must be one for a directory, got {name!r}")
     path = Path(run)
@@ -94,7 +106,7 @@ def derive(
         genes = space.parse(arch) if isinstance(arch, str) else space.check(arch)
         network, fold = derive_network(supernet, genes, dataset, seed=settings["seed"])
         score = evaluate(network, dataset, "valid")[0]
-        how = retrain or USUAL[space.sharing]
+        mode = retrain or DEFAULT_RETRAIN_MODES[space.sharing]
         record: dict[str, Any] = {
             "name": name or _name(space, genes),
             "label": space.name_of(genes),
@@ -102,28 +114,30 @@ def derive(
             "score": score,
             "weights": "inherited",
         }
-        settled = _recipe(recipe, settings)
+        network_recipe = _recipe(recipe, settings)
         trained = None
-        if how != "none":
-            done = _train(path, settings, network, dataset.fingerprint, settled, how, progress)
-            trained, loaded = done.metrics, done.load()
+        if mode != "none":
+            send = _count_steps(record["name"], on_event or ignore)
+            training = _train(path, settings, network, dataset.fingerprint, network_recipe, mode, send)
+            trained, loaded = training.metrics, training.load()
             assert isinstance(loaded, Network)
             network = loaded
-            record |= {"key": done.key, "trained": trained, "weights": "trained"}
+            record |= {"key": training.key, "trained": trained, "weights": "trained"}
         card = card_of(path, record, network)
         if trained:
-            card = replace(card, recipe=", ".join(filter(None, (settled.title, settled.length))))
+            card = replace(card, recipe=", ".join(filter(None, (network_recipe.title, network_recipe.length))))
         target = Path(out or path / MODELS) / record["name"]
         save_model(target, network, card, onnx=have_onnx())
     costs = cost(network.blueprint)
     notes = [] if fold is None else fold.lines()[-1:]
-    notes += ["the left side of the supernet, which was scored with both"] if len(supernet.slice_sides) > 1 else []
+    if len(supernet.slice_sides) > 1:
+        notes.append("the model has the left slices of the supernet, which was scored with left and right ones")
     notes += [] if have_onnx() else [f"there is no ONNX file: {NEEDED}, then export again"]
     return DeriveResult(
         model=str(target),
         arch=record["label"],
         space=space.name,
-        retrain=how,
+        retrain=mode,
         macs=costs.macs,
         params=costs.params,
         score=score,
@@ -133,37 +147,41 @@ def derive(
     )
 
 
+def _count_steps(name: str, on_event: OnEvent) -> Callable[[int, int, int], None]:
+    """From the pool's callback to events; there is only one training, so that its number says nothing."""
+    return lambda _, done, total: on_event(Event("train", item=name, done=done, total=total))
+
+
 def _train(
     path: Path,
     settings: dict[str, Any],
     network: Network,
     data: str,
     recipe: Recipe,
-    how: str,
-    progress: Callable[[int, int], None] | None,
+    mode: str,
+    progress: Callable[[int, int, int], None],
 ) -> Trained:
     """The finished training of the network, from scratch or from its weights."""
     from ..networks.pool import Training, keep_weights, train_all
 
     directory = path / TRAININGS
-    start = keep_weights(network, directory) if how == "inherit" else None
-    asked = Training(network.blueprint, recipe, settings["seed"], settings["load"], start, data)
-    watch = (lambda _, done, steps: progress(done, steps)) if progress else None
-    (done,) = train_all([asked], directory, workers=1, progress=watch)
-    if done.reason:
-        raise SupernetError(done.reason)
-    return done
+    start = keep_weights(network, directory) if mode == "inherit" else None
+    training = Training(network.blueprint, recipe, settings["seed"], settings["load"], start, data)
+    (trained,) = train_all([training], directory, workers=1, progress=progress)
+    if trained.reason:
+        raise SupernetError(trained.reason)
+    return trained
 
 
-def _recipe(asked: str | Path | Recipe | None, settings: dict[str, Any]) -> Recipe:
-    """For networks: what is asked for, else the run's own, else the modest one."""
+def _recipe(recipe: str | Path | Recipe | None, settings: dict[str, Any]) -> Recipe:
+    """The recipe of the network: the given one, else the run's own for networks, else the modest one."""
     from ..training.recipe import Recipe, read_recipe
     from ..training.recipe import recipe as from_table
 
-    if isinstance(asked, Recipe):
-        return asked
-    found = from_table(settings.get("retrain_recipe", DEFAULT_RECIPE)) if asked is None else read_recipe(asked)
-    return replace(found, sampler=None)
+    if isinstance(recipe, Recipe):
+        return recipe
+    read = from_table(settings.get("retrain_recipe", DEFAULT_RECIPE)) if recipe is None else read_recipe(recipe)
+    return replace(read, sampler=None)
 
 
 def _name(space: Space, arch: Arch) -> str:
@@ -175,5 +193,5 @@ def _name(space: Space, arch: Arch) -> str:
     return f"{space.name}-{short}"
 
 
-def _told(metrics: Metrics) -> str:
+def _show(metrics: Metrics) -> str:
     return f"{metrics['valid/accuracy']:.2f} % right, cross-entropy {metrics['valid/cross_entropy']:.4f} (validation)"

@@ -1,8 +1,8 @@
-"""Measured milliseconds of networks, side by side as in AttentiveNAS's Table 4, and lookup tables for searches."""
+"""`latency`: measured milliseconds of networks, side by side as in Table 4 of AttentiveNAS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,7 @@ from .. import catalog
 from ..blueprint import Blueprint
 from ..costs.macs import cost
 from ..errors import InputError, UnknownNameError
+from ..progress import Event, OnEvent, ignore
 from ..result import Result
 from ..space import Space
 from ..strategy import parse_scaling, scale
@@ -18,7 +19,7 @@ from ..strategy import parse_scaling, scale
 if TYPE_CHECKING:
     from ..timing.measure import Timing
 
-BATCHES = (1, 8, 128)
+BATCH_SIZES = (1, 8, 128)  # images
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ class LatencyReport(Result):
             for t in n.timings
         ]  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        what = {"onnx": "onnxruntime", "eager": "torch, eager"}[self.engine]
+        engine = {"onnx": "onnxruntime", "eager": "torch, eager"}[self.engine]
         clock = "1 thread, time on the processor" if self.threads == 1 else f"{self.threads} threads, wall time"
         return [
-            f"{what}, {clock}; medians and quartiles of the repeats",
+            f"{engine}, {clock}; medians and quartiles of the repeats",
             "",
             *("  ".join([r[0].ljust(widths[0]), *map(str.rjust, r[1:], widths[1:])]).rstrip() for r in rows),
         ]
@@ -79,40 +80,53 @@ def latency(
     names: Sequence[str],
     *,
     space: str | Space = "",
-    batch: Sequence[int] = BATCHES,
+    batch: Sequence[int] = BATCH_SIZES,
     engine: str = "onnx",
     threads: int = 1,
     repeats: int = 50,
-    progress: Callable[[str], None] | None = None,
+    on_event: OnEvent | None = None,
 ) -> LatencyReport:
-    """Time networks: by a name the papers gave them, `SPACE/ARCH`, an architecture of `space`, or files of models.
+    """Measure how long networks take on this machine.
 
-    A model is the directory of an exported one, or an ONNX file. Batches that take long are repeated less often, at
-    least five times.
+    Args:
+        names: Networks: names that papers gave them, `SPACE/ARCH`, model directories or ONNX files; with a `space`,
+            its architectures too.
+        space: The space of architectures that are given without one.
+        batch: Batch sizes.
+        engine: `onnx` (onnxruntime) or `eager` (torch).
+        threads: Processor threads.
+        repeats: The largest number of measurements; slow batches are measured less often, at least five times.
+        on_event: Receives the networks measured, as counts of the task `latency`.
+
+    Returns:
+        Networks in the order given, each with one timing per batch size.
     """
     from ..timing.measure import require, time_file, time_network
 
     if not names:
-        raise InputError("say which networks to time: names such as attentive-a1, SPACE/ARCH, or models")
+        raise InputError("latency needs a network: a name such as attentive-a1, SPACE/ARCH or a model, got none")
     for b in batch or (0,):
         require(engine, b, threads, repeats)
-    found = [_find(name, space) for name in names]  # all of them, before anything long begins
+    networks = [_find(name, space) for name in names]  # all of them, before anything long begins
+    for network in networks:
+        if network.blueprint is None and engine != "onnx":
+            raise InputError(f"{network.name} is a file: it runs through onnxruntime, got the engine {engine!r}")
+    send = on_event or ignore
     settings: dict[str, Any] = {"threads": threads, "repeats": repeats}
     timed = []
-    for f in found:
-        if f.blueprint is None and engine != "onnx":
-            raise InputError(f"{f.name} is a file: it runs through onnxruntime, got the engine {engine!r}")
-        if progress is not None:
-            progress(f.name)
-        if f.file is not None and engine == "onnx":
-            timings = [time_file(f.file, batch=b, **settings) for b in batch]
+    for i, network in enumerate(networks):
+        send(Event("latency", network.name, done=i, total=len(networks)))
+        if network.file is not None and engine == "onnx":
+            timings = [time_file(network.file, batch=b, **settings) for b in batch]
         else:
-            timings = [time_network(f.network, **f.shape, batch=b, engine=engine, **settings) for b in batch]
-        timed.append(f.timed(timings))
+            shape = network.shape
+            timings = [time_network(network.plan, **shape, batch=b, engine=engine, **settings) for b in batch]
+        timed.append(network.timed(timings))
+    send(Event("latency", done=len(networks), total=len(networks)))
     return LatencyReport(tuple(timed), engine, threads)
 
 
-class _Found(NamedTuple):
+class _Named(NamedTuple):
     """A network of a space, an exported model (which has both), or a bare ONNX file."""
 
     name: str
@@ -121,26 +135,29 @@ class _Found(NamedTuple):
     file: Path | None = None
 
     @property
-    def network(self) -> Blueprint:
+    def plan(self) -> Blueprint:
+        """The blueprint, where there must be one."""
         assert self.blueprint is not None
         return self.blueprint
 
     @property
     def shape(self) -> dict[str, int]:
-        return {"resolution": self.network.resolution, "channels": self.network.in_channels}
+        """Of its images."""
+        return {"resolution": self.plan.resolution, "channels": self.plan.in_channels}
 
     def timed(self, timings: Sequence[Timing]) -> Timed:
+        """The network with its timings."""
         if self.blueprint is None:
             return Timed(self.name, self.space, None, None, None, tuple(timings))
         total = cost(self.blueprint)
         return Timed(self.name, self.space, total.macs, total.params, self.blueprint.resolution, tuple(timings))
 
 
-def _find(name: str, space: str | Space) -> _Found:
+def _find(name: str, space: str | Space) -> _Named:
     """What a name, `SPACE/ARCH` or a path stands for."""
     path = Path(name)
     if path.suffix == ".onnx":
-        return _Found(name, "", None, path)
+        return _Named(name, "", None, path)
     if (path / "model.json").is_file():
         return _model(name, path)
     if space:
@@ -151,22 +168,22 @@ def _find(name: str, space: str | Space) -> _Found:
     where, slash, arch = name.partition("/")
     if slash and where.partition(":")[0] in catalog.SPACES:
         return _of_space(name, catalog.space(where), arch)
-    known = [n for s in map(catalog.space, catalog.SPACES) for n in (*s.named, *s.upscaled)]
-    raise UnknownNameError("network", name, known)
+    names = [n for s in map(catalog.space, catalog.SPACES) for n in (*s.named, *s.upscaled)]
+    raise UnknownNameError("network", name, names)
 
 
-def _of_space(name: str, space: Space, text: str) -> _Found:
+def _of_space(name: str, space: Space, text: str) -> _Named:
     base, scaling = space.upscaled.get(text.lower(), (text, ""))
     blueprint = space.blueprint(space.parse(base))
-    return _Found(name, space.name, scale(blueprint, parse_scaling(scaling)) if scaling else blueprint)
+    return _Named(name, space.name, scale(blueprint, parse_scaling(scaling)) if scaling else blueprint)
 
 
-def _model(name: str, path: Path) -> _Found:
+def _model(name: str, path: Path) -> _Named:
     from ..exporters.model import ONNX, verify
 
     record = verify(path)
     file = path / ONNX
-    return _Found(
+    return _Named(
         name, record["settings"]["space"], Blueprint.from_json(record["blueprint"]), file if file.is_file() else None
     )
 

@@ -54,9 +54,17 @@ def predict(
     batch: int = 64,
     engine: str = "torch",
 ) -> Predictions:
-    """Classify images: files, folders of them (with all folders inside), an `.npz`, or a data set by name.
+    """Classify images; they are prepared as the training images were.
 
-    They are prepared as the training images were. `engine` is torch, or onnx for the model's ONNX file.
+    Args:
+        model: The directory of an exported model.
+        images: Files, folders (with all folders inside), `.npz` files, or data sets by name.
+        top: The number of classes to name per image.
+        batch: The number of images at a time.
+        engine: `torch`, or `onnx` for the model's ONNX file.
+
+    Returns:
+        The likeliest classes of each image, in the order given.
     """
     from ..exporters.model import read_card
 
@@ -70,8 +78,8 @@ def predict(
     if not lots:
         raise InputError("predict needs an image, a folder of images or a data set")
     network = _network(Path(model), engine)
-    found = [p for lot in lots for p in _classify(lot, card, network, top, batch)]
-    return Predictions(card.name, engine, tuple(found))
+    predictions = [p for lot in lots for p in _classify(lot, card, network, top, batch)]
+    return Predictions(card.name, engine, tuple(predictions))
 
 
 def _classify(lot: Lot, card: Card, network: Callable[[Any], Logits], top: int, batch: int) -> Iterator[Prediction]:

@@ -1,12 +1,12 @@
 """`robustness`: do supernets of other seeds, and earlier stages of one training, order the same networks alike?
 
-Paper: AttentiveNAS (001), appendix B.
-Differences: scores are cross-entropies unless accuracy is asked for.
+Paper: AttentiveNAS, appendix B.
+Differences: networks are ordered by cross-entropy unless another metric is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, RunError
-from ..jobs.train.score import IMAGES, Report, score
+from ..jobs.train.score import IMAGES, score
 from ..metrics import better
 from ..objective import resolve
+from ..progress import Event, OnEvent, ignore
 from ..ranking.robustness import SUBNET_COUNT, Agreement, When, comparisons, subnets
 from ..ranking.robustness import robustness as compare
 from ..result import Result
@@ -26,7 +27,7 @@ from ..space import Arch
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one supernet, at one time, says about the networks as a whole."""
+    """The scores of all networks by one supernet after some step, in short."""
 
     run: str
     seed: int
@@ -74,12 +75,24 @@ def robustness(
     bn: str = "recalibrate",
     images: int = IMAGES,
     seed: int = 0,
-    progress: Report | None = None,
+    on_event: OnEvent | None = None,
 ) -> RobustnessResult:
     """Compare trainings of one space that differ in their seed, and each of them with its own snapshots.
 
-    All supernets, at the end and at every snapshot, score the same `n` networks (drawn by `seed`), each on validation
-    images of its own. The metric is cross-entropy unless said otherwise. Scores are kept in the runs.
+    All supernets, at the end and at every snapshot, score the same networks, each on the validation images of its own
+    run. Scores are kept in the runs.
+
+    Args:
+        runs: Runs of `train`; one is enough if it has snapshots.
+        n: The number of random networks.
+        metric: What orders the networks; cross-entropy by default.
+        bn: Where BN statistics come from: `recalibrate`, `batch` or `running`.
+        images: The number of images that recalibrate BN.
+        seed: The seed by which networks are drawn.
+        on_event: Receives the networks scored, as counts of the task `score` with one item per supernet.
+
+    Returns:
+        Kendall's tau between seeds after as many steps, and between steps of one seed.
     """
     from ..evaluators.supernet import shared_cells
     from ..runs.space_record import space_of
@@ -92,25 +105,27 @@ def robustness(
     notes = _compared(trainings)
     space = shared_cells(space_of(paths[0], trainings[paths[0]]))
     archs: list[Arch] = [tuple(a) for a in subnets(space, seed, n).tolist()]
-    asked = {
+    send = on_event or ignore
+    supernets = {
         When(settings["seed"], step or settings["steps"]): (path, step)
         for path, settings in trainings.items()
         for step in (*snapshots(path), None)
     }
-    comparisons(asked)
-    found = {}
-    for when, (path, step) in asked.items():
-        answers = score(path, space, archs, bn=bn, images=images, step=step, progress=progress)
-        metric = resolve(metric, answers[0]) if metric else next(iter(answers[0]))
-        found[when] = path, np.array([a[metric] for a in answers])
-    usable = np.isfinite([values for _, values in found.values()]).all(axis=0)
+    comparisons(supernets)
+    scores = {}
+    for when, (path, step) in supernets.items():
+        count = _count_networks(str(when), send)
+        metrics = score(path, space, archs, bn=bn, images=images, step=step, progress=count)
+        metric = resolve(metric, metrics[0]) if metric else next(iter(metrics[0]))
+        scores[when] = path, np.array([m[metric] for m in metrics])
+    usable = np.isfinite([values for _, values in scores.values()]).all(axis=0)
     if usable.sum() < 2:
         raise RunError(f"fewer than two of {n} networks have a finite {metric} everywhere: a training diverged")
     if not usable.all():
         notes.append(f"{n - usable.sum()} networks are left out: not all of their scores are finite")
-    notes += [f"{when} scores all networks alike" for when, (_, v) in found.items() if np.ptp(v[usable]) == 0]
+    notes += [f"{when} scores all networks alike" for when, (_, v) in scores.items() if np.ptp(v[usable]) == 0]
     best = np.min if better(metric) == "lower" else np.max
-    taus = compare({when: values[usable] for when, (_, values) in found.items()})
+    taus = compare({when: values[usable] for when, (_, values) in scores.items()})
     return RobustnessResult(
         space=space.name,
         metric=metric,
@@ -118,12 +133,16 @@ def robustness(
         n=int(usable.sum()),
         measurements=tuple(
             Measurement(str(path), *when, float(values[usable].mean()), float(best(values[usable])))
-            for when, (path, values) in found.items()
+            for when, (path, values) in scores.items()
         ),
         between_seeds=taus.between_seeds,
         early_and_late=taus.early_and_late,
         notes=tuple(notes),
     )
+
+
+def _count_networks(supernet: str, on_event: OnEvent) -> Callable[[int, int], None]:
+    return lambda done, total: on_event(Event("score", item=supernet, done=done, total=total))
 
 
 def _compared(trainings: dict[Path, dict[str, Any]]) -> list[str]:

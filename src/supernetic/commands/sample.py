@@ -1,4 +1,4 @@
-"""Sampling architectures: at a budget, or equidistant in performance from a benchmark table."""
+"""`sample`: architectures at a budget, or equidistant in performance from a benchmark table."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SampleReport:
-    """Architectures and how they were come by; `seconds` is the drawing alone, without the build before it."""
+    """Architectures, and how they were drawn."""
 
     space: Space
     archs: Archs
     macs: list[int]
     trials_per_sample: float
-    seconds: float
-    build_seconds: float
+    seconds: float  # of the drawing alone
+    build_seconds: float  # of the preparation before it
     how: str
-    count: tuple[int, int] | None  # bounds on how many architectures the constraints admit, where counted
-    values: dict[str, list[float]] = field(default_factory=dict)
+    count: tuple[int, int] | None  # bounds on how many architectures the limits admit, where they were counted
+    values: dict[str, list[float]] = field(default_factory=dict)  # of other columns or costs, by name
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -63,34 +63,44 @@ def sample(
     seed: int = 0,
     latency: LatencyTable | str | Path | None = None,
 ) -> SampleReport:
-    """`n` architectures that satisfy all cost constraints in `where`, uniform (or by the prior) over those that do.
+    """Draw architectures that satisfy all cost limits, uniformly (or by the prior) over those that do.
 
-    `prior` is `uniform` over encodings, `depth-uniform` (choice by choice), or a TOML or JSON file of weights
-    {choice: {option: weight}}. A constraint on latency needs a table of `latency`: a run that has one, or its file;
-    without it the space's layers are measured first.
+    Args:
+        space: The space: a name, the file that declares one, or an object.
+        n: The number of architectures.
+        where: Limits such as "macs<=300M".
+        prior: `uniform` over encodings, `depth-uniform` (choice by choice), or a TOML or JSON file of weights
+            {choice: {option: weight}}.
+        method: `exact`, `proposal` (AttentiveNAS) or `naive` (rejection).
+        seed: The seed of the draws.
+        latency: Measured latencies, for limits in ms: a run that has them, their file, or an object. Without them the
+            space's layers are measured first.
+
+    Returns:
+        The architectures, their MACs, and how they were drawn.
     """
     if n < 1:
         raise InputError(f"the number of samples must be at least 1, got {n}")
     if seed < 0:
         raise InputError(f"a seed must not be negative, got {seed}")
-    found = catalog.space(space)
+    searched = catalog.space(space)
     constraints = [parse_where(w) if isinstance(w, str) else w for w in where]
     begin = time.perf_counter()
-    layer_cost = _price(found, constraints, latency)
-    sampler = budget_sampler(found, constraints, prior=_prior(prior), method=method, layer_cost=layer_cost)
+    layer_cost = _price(searched, constraints, latency)
+    sampler = budget_sampler(searched, constraints, prior=_prior(prior), method=method, layer_cost=layer_cost)
     built = time.perf_counter()
     archs, trials = sampler.sample(np.random.default_rng(seed), n)
     done = time.perf_counter()
     return SampleReport(
-        found,
+        searched,
         archs,
-        costs_of(found, archs).tolist(),
+        costs_of(searched, archs).tolist(),
         trials / n,
         done - built,
         built - begin,
         sampler.how,
         sampler.count if len(sampler.constraints) == 1 else None,
-        {layer_cost.name: (costs_of(found, archs, layer_cost) / layer_cost.scale).tolist()} if layer_cost else {},
+        {layer_cost.name: (costs_of(searched, archs, layer_cost) / layer_cost.scale).tolist()} if layer_cost else {},
     )
 
 
@@ -108,10 +118,20 @@ def _price(
 def sample_equidistant(
     table: str, n: int, by: str, *, drop_worst: float = 0.0, space: str | Space | None = None
 ) -> SampleReport:
-    """`n` architectures of a benchmark table, equidistant in column `by` once the worst part is left out.
+    """Choose architectures of a benchmark table that are equidistant in one of its columns.
 
-    This is how paper 000 chose its five NAS-Bench-101 cells (section 5): worst 10 % dropped, then equidistant.
-    `drop_worst` is a percentage; a table in a file needs its space.
+    "Single-path ranking correlations" chose its five NAS-Bench-101 cells so (section 5): the worst 10 % dropped, the
+    others equidistant.
+
+    Args:
+        table: The table: a name, or a file.
+        n: The number of architectures.
+        by: The column.
+        drop_worst: The share of the worst architectures that is left out first, in percent.
+        space: The space of the table; needed for a file.
+
+    Returns:
+        The architectures, their MACs, and their values in the column.
     """
     if not 0 <= drop_worst < 100:
         raise InputError(f"the share to drop must lie in 0..100 %, got {drop_worst:g}")

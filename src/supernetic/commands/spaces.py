@@ -9,7 +9,12 @@ from .. import catalog
 
 
 def list_spaces() -> list[dict[str, Any]]:
-    """One record per space: name, size, its order of magnitude, number of choices, the paper, named architectures."""
+    """List the search spaces.
+
+    Returns:
+        One record per space: `name`, `size` (the number of architectures), `size_log10`, `choices` (their number),
+        `paper` and `named` (names of architectures that the paper printed).
+    """
     records = []
     for name in catalog.SPACES:
         space = catalog.space(name)

@@ -1,43 +1,26 @@
-"""Ways to watch a training: wrappers around the iterator that `fit` returns."""
+"""TensorBoard: a wrapper around the steps that `fit` yields. What people see is drawn from events, by `cli.display`."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ..errors import InputError
 from .loop import Progress
 
 
-def bar(steps: Iterable[Progress], title: str = "training", file: IO[str] | None = None) -> Iterator[Progress]:
-    """A progress bar on stderr: loss, learning rate, images per second and time left."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}")
-    with Bar(*columns, console=Console(file=file or sys.stderr)) as shown:
-        task = shown.add_task("starting", total=None)
-        for p in steps:
-            text = f"loss {p.loss:.3f}  lr {p.lr:.2g}  {p.images_per_s:,.0f} images/s  {time_left(p.seconds_left)}"
-            shown.update(task, total=p.steps, completed=p.step, description=text)
-            yield p
-
-
-def time_left(seconds: float) -> str:
-    """`1h02 left`, `3m05 left`, `12s left`."""
-    whole = round(seconds)
-    if whole >= 3600:
-        return f"{whole // 3600}h{whole % 3600 // 60:02d} left"
-    return f"{whole // 60}m{whole % 60:02d} left" if whole >= 60 else f"{whole}s left"
-
-
 def tensorboard(steps: Iterable[Progress], directory: str | Path) -> Iterator[Progress]:
-    """Writes loss, learning rate and images per second for TensorBoard, which is the extra `tracking`.
+    """Write loss, learning rate and images per second for TensorBoard, which is the extra `tracking`.
 
     What an interrupted training wrote about the steps that are taken again is hidden.
+
+    Args:
+        steps: The steps of a training.
+        directory: Where TensorBoard finds the events.
+
+    Yields:
+        The steps, as they come.
     """
     make = tensorboard_writer()
     writer = None
