@@ -21,7 +21,7 @@ from .correlation import Interval, count_pairs, tau
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-TOP_SIZES = (10, 25, 50, 150, 250, 500)  # networks; as in the paper
+SIZES = (10, 25, 50, 150, 250, 500)  # of the groups of best networks; as in the paper
 RANDOM_NETWORKS = 1000
 
 
@@ -60,7 +60,7 @@ def group(score: Floats, truth: Floats, rows: Ints) -> Group:
     return Group(len(rows), pairs.tau(), pairs.interval(), mean)
 
 
-def top_groups(score: Floats, truth: Floats, sizes: Sequence[int] = TOP_SIZES) -> list[Group]:
+def top_groups(score: Floats, truth: Floats, sizes: Sequence[int] = SIZES) -> list[Group]:
     """How a score orders the N truly best networks, for each N.
 
     Args:

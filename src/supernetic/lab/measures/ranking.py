@@ -20,7 +20,7 @@ from ...benchmarks import Table
 from ...errors import InputError, TableError, UnknownNameError
 from ...jobs.train.score import FEWER, IMAGES, score
 from ...metrics import quality
-from ...ranking.top_n import RANDOM_NETWORKS, TOP_SIZES
+from ...ranking.top_n import RANDOM_NETWORKS, SIZES
 from ...space import Space
 from ..ranking_statistics import chosen, joint_tau_a, names, ranking
 from .measure import Measure, Measured, Report, archs_of, plain_space
@@ -38,7 +38,7 @@ class Ranking(Measure):
     bn: str = "batch"
     images: int = IMAGES  # that recalibrate BN
     valid: int = 0  # validation images that networks are scored on; 0: all
-    sizes: tuple[int, ...] = TOP_SIZES
+    sizes: tuple[int, ...] = SIZES
     random: int = RANDOM_NETWORKS
     points: int = 0  # networks whose scores are kept for a scatter plot, at most
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...ranking.top_n import TOP_SIZES, best_first, usage
+from ...ranking.top_n import SIZES, best_first, usage
 from ...space import Space
 from .measure import Measure, Measured, Report
 from .ranking import table_of
@@ -26,7 +26,7 @@ class OperationUsage(Measure):
 
     truth: str
     table: str = ""
-    sizes: tuple[int, ...] = TOP_SIZES
+    sizes: tuple[int, ...] = SIZES
 
     trains: ClassVar[bool] = False
 
