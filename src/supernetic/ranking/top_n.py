@@ -21,7 +21,7 @@ from .correlation import Interval, count_pairs, tau
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-TOP_SIZES = (10, 25, 50, 150, 250, 500)  # networks; as in the paper
+TOP_SIZES = (10, 25, 50, 150, 250, 500)  # of the groups of best networks; as in the paper
 RANDOM_NETWORKS = 1000
 
 
