@@ -11,7 +11,16 @@ from threading import Timer
 import pytest
 
 from supernetic.errors import RunError
-from supernetic.runs.directory import (SETTINGS, TIMINGS, TRIALS, jsonable, open_run, read_records, read_settings, same_settings)
+from supernetic.runs.directory import (
+    SETTINGS,
+    TIMINGS,
+    TRIALS,
+    jsonable,
+    open_run,
+    read_records,
+    read_settings,
+    same_settings,
+)
 
 WANTED = {"seed": 0, "searcher": {"name": "random", "batch": 3}, "objectives": ("max a", "min b"), "limit": None}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from supernetic.errors import RunError
-from supernetic.runs.location import open_or_resume, resolve_directory
 from supernetic.runs.directory import open_run
+from supernetic.runs.location import open_or_resume, resolve_directory
 
 
 def test_by_default_todays_directory_with_a_number_for_other_settings(

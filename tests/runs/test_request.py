@@ -7,8 +7,8 @@ import pytest
 
 from supernetic.errors import RunError
 from supernetic.objective import Constraint, Objective
-from supernetic.runs.request import FILE, load_request, save_request, from_record, to_record
 from supernetic.runs.directory import open_run
+from supernetic.runs.request import FILE, from_record, load_request, save_request, to_record
 from supernetic.searchers.random import RandomSearch
 
 ASKED: dict[str, Any] = {"space": "macro", "where": ("macs<=20M",), "seed": 3, "allow_test_columns": True, "sampler": {"name": "x"}}

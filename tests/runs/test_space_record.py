@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from supernetic import catalog
-from supernetic.datasets import load
 from supernetic.errors import RunError
-from supernetic.jobs.train.fit_space import fit_space
-from supernetic.runs.space_record import space_of, space_record
 from supernetic.runs.directory import open_run, read_settings
+from supernetic.runs.space_record import space_of, space_record
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.scaled import Strategies

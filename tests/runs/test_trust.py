@@ -191,7 +191,10 @@ def asked_of(job: str, evil: Path, tmp_path: Path) -> tuple[dict[str, Any], dict
     if job == "search":
         return {"job": job, "asked": space}, {}
     if job == "search --baseline":
-        return {"job": "search", "asked": {"data": "embedded", "space": SPACE, "limit": 300, "baselines": [str(evil)]}}, {}
+        return {
+            "job": "search",
+            "asked": {"data": "embedded", "space": SPACE, "limit": 300, "baselines": [str(evil)]},
+        }, {}
     return {"job": job}, {**space, "steps": 1}
 
 
@@ -240,7 +243,9 @@ def marks(folder: Path) -> set[str]:
     return {p.name for p in folder.glob("mark-*")}
 
 
-def test_a_search_is_resumed_with_the_flag_or_with_its_files(searched: Path, interrupted: Path, command: Command) -> None:
+def test_a_search_is_resumed_with_the_flag_or_with_its_files(
+    searched: Path, interrupted: Path, command: Command
+) -> None:
     refused(*command("resume", interrupted), "mine.py", "--trust-code")
     assert marks(searched) == set()
     files = {n: (searched / n).rename(searched / f"{n}.away") for n in ("mine.py", "own.py")}

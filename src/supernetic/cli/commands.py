@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..objective import parse_quantity, show_quantity
-from .shared import Json, Seed, Where, app, print_json, say, tell
+from .shared import Json, Seed, TrustCode, Where, app, print_json, say, tell
 
 
 @app.command()
@@ -153,6 +153,7 @@ def rank(
     data: Annotated[str, typer.Option(help="Images for votes such as jacov, and for ladder.")] = "embedded",
     workers: Annotated[int, typer.Option(help="Trainings of ladder at a time.")] = 1,
     seed: Seed = 0,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Does a score order architectures as the truth does? Correlations with intervals."""
@@ -175,6 +176,7 @@ def rank(
         workers=workers,
         seed=seed,
         progress=lambda done, total: say(f"{done:,} of {total:,} networks scored"),
+        trust_code=trust_code,
     )
     tell(result, as_json)
 
@@ -209,10 +211,11 @@ def robustness(
     n: Annotated[int, typer.Option("-n", help="Random networks to compare by.")] = 1024,
     bn: Annotated[str, typer.Option(help="BN: recalibrate, batch or running.")] = "recalibrate",
     seed: Seed = 0,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Do supernets of other seeds, or at an earlier step, order networks alike? Kendall's tau between them."""
     from ..commands.robustness import robustness as job
 
     progress = lambda done, total: say(f"{done:,} of {total:,} networks scored")  # noqa: E731
-    tell(job(runs, n=n, bn=bn, seed=seed, progress=progress), as_json)
+    tell(job(runs, n=n, bn=bn, seed=seed, progress=progress, trust_code=trust_code), as_json)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from .shared import Json, Seed, Where, app, say, tell
+from .shared import Json, Seed, TrustCode, Where, app, say, tell
 
 
 @app.command()
@@ -34,6 +34,7 @@ def train(
     out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")] = False,
     seed: Seed = 0,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Train a supernet of a space; the run can be resumed, and `rank --score RUN` scores with it."""
@@ -60,6 +61,7 @@ def train(
         out=out or None,
         dry_run=dry_run,
         progress=bar,
+        trust_code=trust_code,
     )
     tell(result, as_json)
 
@@ -100,6 +102,7 @@ def search(
     out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
     seed: Seed = 0,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """From images and a budget to finished, verified models with evidence: train, search, compare, export, report."""
@@ -115,6 +118,7 @@ def search(
         "evaluations": evaluations,
         "keep": keep,
         "seed": seed,
+        "trust_code": trust_code,
     }
     images: dict[str, Any] = {
         "minutes": minutes,
@@ -193,6 +197,7 @@ def select(
     workers: Annotated[int | None, typer.Option(help="Trainings at a time. [default: processors]")] = None,
     out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Which model suits the data, from small subsets of it, by calibrated cross-entropy."""
@@ -213,6 +218,7 @@ def select(
         out=out or None,
         dry_run=dry_run,
         tell=None if dry_run else say,
+        trust_code=trust_code,
     )
     tell(result, as_json)
 
@@ -245,6 +251,7 @@ def scale(
     out: Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, and stop.")] = False,
     seed: Seed = 0,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Search a base model jointly with the strategies that scale it: a family of models, and sizes beyond it."""
@@ -275,6 +282,7 @@ def scale(
         seed=seed,
         out=out or None,
         dry_run=dry_run,
+        trust_code=trust_code,
         **({} if dry_run else _watching()),
     )
     tell(result, as_json)
@@ -287,19 +295,23 @@ def study(
     workers: Annotated[int, typer.Option(help="Trainings at a time, one thread each.")] = 1,
     out: Annotated[str, typer.Option(help="Directory. [default: runs/studies/NAME]")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate the time, and stop.")] = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Train a grid of supernets, measure how they rank, and judge the claims; trainings are shared between studies."""
     from ..lab.job import study as job
 
-    tell(job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, tell=say), as_json)
+    where = {"out": out or None, "dry_run": dry_run, "tell": say, "trust_code": trust_code}
+    tell(job(file, data=data or None, workers=workers, **where), as_json)
 
 
 @app.command()
 def resume(
-    run: Annotated[str, typer.Argument(help="The directory of a run that was interrupted.")], as_json: Json = False
+    run: Annotated[str, typer.Argument(help="The directory of a run that was interrupted.")],
+    trust_code: TrustCode = False,
+    as_json: Json = False,
 ) -> None:
     """Go on with a run after a kill, a reboot or Ctrl-C; the result is the same to the byte."""
     from ..commands.resume import resume as job
 
-    tell(job(run, **_watching()), as_json)
+    tell(job(run, trust_code=trust_code, **_watching()), as_json)

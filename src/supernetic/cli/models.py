@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .shared import Json, app, tell
+from .shared import Json, TrustCode, app, tell
 
 
 @app.command()
@@ -16,12 +16,13 @@ def derive(
     retrain: Annotated[str, typer.Option(help="scratch, inherit or none. [default: by the space]")] = "",
     name: Annotated[str, typer.Option(help="Of the model.")] = "",
     out: Annotated[str, typer.Option(help="Directory that NAME is put into. [default: RUN/models]")] = "",
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Make a network of a supernet a model of its own: extract, fold, recalibrate, retrain, export."""
     from ..commands.derive import derive as job
 
-    tell(job(run, arch, retrain=retrain or None, name=name or None, out=out or None), as_json)
+    tell(job(run, arch, retrain=retrain or None, name=name or None, out=out or None, trust_code=trust_code), as_json)
 
 
 @app.command()
@@ -29,12 +30,13 @@ def export(
     source: Annotated[str, typer.Argument(help="The run of a search, or a model directory.")],
     name: Annotated[str, typer.Option(help="Only this model of a run.")] = "",
     out: Annotated[str, typer.Option(help="Directory that models are put into. [default: where models are]")] = "",
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Write finished models: weights, ONNX (read back and compared), model card, labels."""
     from ..commands.export import export as job
 
-    tell(job(source, name=name or None, out=out or None), as_json)
+    tell(job(source, name=name or None, out=out or None, trust_code=trust_code), as_json)
 
 
 @app.command()
@@ -56,9 +58,10 @@ def report(
     runs: Annotated[list[str], typer.Argument(help="A run; several are compared.")],
     why: Annotated[str, typer.Option(help="Say what this model beat, and by how much.")] = "",
     out: Annotated[str, typer.Option(help="File for the comparison of several runs.")] = "",
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Write a run's report again, from its files alone; or compare runs."""
     from ..commands.report import report as job
 
-    tell(job(runs, why=why or None, out=out or None), as_json)
+    tell(job(runs, why=why or None, out=out or None, trust_code=trust_code), as_json)

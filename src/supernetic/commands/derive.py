@@ -9,13 +9,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, SupernetError, UnknownNameError
+from ..errors import SupernetError, UnknownNameError
 from ..jobs.compare.export import MODELS, NETWORKS, card_of
 from ..jobs.train.prepare import DEFAULT
 from ..jobs.train.supernet_run import load_supernet
 from ..objective import Metrics, show_quantity
 from ..result import Result
 from ..runs.directory import open_run, read_settings
+from ..runs.trust import opens_runs, require_name
 from ..space import Arch, Space
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class DeriveResult(Result):
         ]
 
 
+@opens_runs
 def derive(
     run: str | Path,
     arch: str | Sequence[int],
@@ -63,12 +65,14 @@ def derive(
     out: str | Path | None = None,
     name: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    trust_code: bool = False,
 ) -> DeriveResult:
     """Derive a network of a run that holds a supernet and write it to `OUT/NAME`, by default `RUN/models/NAME`.
 
     `retrain` is `scratch`, `inherit` or `none`; by default `none` where weights are shared elastically, so that they
     are good as they are, else `scratch`. It follows the run's own recipe for that, if there is one and none is given.
-    A training is kept in the run and never repeated. `progress` gets its steps done and its steps in all.
+    A training is kept in the run and never repeated. `progress` gets its steps done and its steps in all. A space that
+    is code of the run needs `trust_code`.
     """
     import torch
 
@@ -82,8 +86,8 @@ def derive(
 
     if retrain is not None and retrain not in RETRAIN:
         raise UnknownNameError("way to retrain", retrain, RETRAIN)
-    if name is not None and not re.fullmatch(r"\w[\w.+-]*", name):
-        raise InputError(f"a model's name must be one for a directory, got {name!r}")
+    if name is not None:
+        require_name(name)
     path = Path(run)
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
     with open_run(path, settings):

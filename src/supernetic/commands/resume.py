@@ -9,25 +9,39 @@ from typing import TYPE_CHECKING, Any
 from ..errors import RunError
 from ..runs.directory import SETTINGS, read_settings
 from ..runs.request import load_request
+from ..runs.trust import following, opens_runs
 
 if TYPE_CHECKING:
     from ..jobs.train.prepare import Watch
 
 
+@opens_runs
 def resume(
     run: str | Path,
     *,
     tell: Callable[[str], None] | None = None,
     watch: Watch | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    trust_code: bool = False,
 ) -> Any:
     """Do what the run was asked for, from where it stands; a finished run is read.
 
-    `tell`, `watch` and `progress` are those of `search`.
+    `tell`, `watch` and `progress` are those of `search`. Python files and classes that the run names are run only with
+    `trust_code`.
     """
     path = Path(run)
     if not (path / SETTINGS).exists():
         raise RunError(f"{path} is not a run: it has no {SETTINGS}")
+    with following(path):
+        return _resumed(path, tell, watch, progress)
+
+
+def _resumed(
+    path: Path,
+    tell: Callable[[str], None] | None,
+    watch: Watch | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> Any:
     settings = read_settings(path)
     job = settings.get("job")
     if job == "train":

@@ -20,6 +20,7 @@ from ..ranking.robustness import SUBNETS, Agreement, When, comparisons, subnets
 from ..ranking.robustness import robustness as compare
 from ..result import Result
 from ..runs.directory import read_settings
+from ..runs.trust import opens_runs
 from ..space import Arch
 
 
@@ -65,6 +66,7 @@ class RobustnessResult(Result):
         ]
 
 
+@opens_runs
 def robustness(
     runs: str | Path | Sequence[str | Path],
     *,
@@ -74,11 +76,13 @@ def robustness(
     images: int = IMAGES,
     seed: int = 0,
     progress: Report | None = None,
+    trust_code: bool = False,
 ) -> RobustnessResult:
     """Compare trainings of one space that differ in their seed, and each of them with its own snapshots.
 
     All supernets, at the end and at every snapshot, score the same `n` networks (drawn by `seed`), each on validation
-    images of its own. The metric is cross-entropy unless said otherwise. Scores are kept in the runs.
+    images of its own. The metric is cross-entropy unless said otherwise. Scores are kept in the runs. A space that is
+    code of a run needs `trust_code`.
     """
     from ..evaluators.supernet import shared_cells
     from ..runs.space_record import space_of

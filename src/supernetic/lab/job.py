@@ -12,6 +12,7 @@ from ..errors import InputError, SupernetError, UnknownNameError
 from ..runs.directory import same_settings
 from ..runs.location import open_or_resume, resolve_directory
 from ..runs.request import save_request
+from ..runs.trust import opens_runs
 from ..space import Space
 from .measures.measure import Measure, Measured, read_measure
 from .result import StudyResult, planned, write
@@ -21,6 +22,7 @@ from .trainings import Cell, Training, estimate, measured, require_data, trainin
 HOME, TRAININGS = Path("runs/studies"), "trainings"
 
 
+@opens_runs
 def study(
     file: str | Path,
     *,
@@ -29,6 +31,7 @@ def study(
     out: str | Path | None = None,
     dry_run: bool = False,
     tell: Callable[[str], None] | None = None,
+    trust_code: bool = False,
 ) -> StudyResult:
     """Run the study of a TOML file: train what is not trained yet, measure, judge the claims, write tables and a page.
 

@@ -21,7 +21,8 @@ from ..jobs.train.job import train
 from ..jobs.train.prepare import DEFAULT, SAMPLERS, hardware_of, prepare_training
 from ..jobs.train.supernet_run import RESULT, WEIGHTS
 from ..parallel.workers import map_in_workers
-from ..runs.directory import TIMINGS, read_records
+from ..runs.directory import TIMINGS, append_records, read_records
+from ..runs.trust import with_policy
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
 from ..space import Space
@@ -141,7 +142,7 @@ def measured(
     if not measure.trains:
         return {c: measure(items[c].path, spaces[c[0]], lambda *_: None) for c in cells}
     watch = Watch(cells, [items[c].done for c in cells], tell)
-    answers = map_in_workers(work, jobs, workers, watch)
+    answers = map_in_workers(with_policy(work), jobs, workers, watch)
     return dict(zip(cells, answers, strict=True))
 
 
@@ -215,5 +216,4 @@ def timed(path: Path, task: str) -> Iterator[None]:
     yield
     seconds = process_time() - began
     if seconds >= 1:
-        with open(path / TIMINGS, "a") as file:
-            file.write(json.dumps({"task": task, "cpu_seconds": round(seconds, 1)}) + "\n")
+        append_records(path / TIMINGS, [{"task": task, "cpu_seconds": round(seconds, 1)}])

@@ -13,8 +13,8 @@ from .. import pareto
 from ..blueprint import Blueprint
 from ..errors import InputError, RunError
 from ..objective import Objective, parse_objective
-from .directory import SETTINGS, TIMINGS, TRIALS, read_records, read_settings
 from ..space import Arch, Space
+from .directory import SETTINGS, TIMINGS, TRIALS, read_records, read_settings
 
 FILES = {  # of a model, and what the page calls them
     "model.safetensors": "weights",

@@ -30,6 +30,7 @@ from ...ranking.top_n import (
     usage,
 )
 from ...ranking.trust import regret, top_pick
+from ...runs.trust import opens_runs
 from ...space import Space
 from .proxies import is_proxy, scored_by_proxies
 from .result import Against, RankResult
@@ -42,6 +43,7 @@ Score = Callable[[Ints], Floats]  # of some rows of a table
 FEW = 30  # networks below which a correlation says little
 
 
+@opens_runs
 def rank(
     space: str | Space = "nasbench201",
     *,
@@ -60,6 +62,7 @@ def rank(
     workers: int = 1,
     seed: int = 0,
     progress: Report | None = None,
+    trust_code: bool = False,
 ) -> RankResult:
     """Correlate a score with the truth over all architectures of a table that have both.
 
@@ -80,7 +83,8 @@ def rank(
 
     `sample` takes that many at random (0: all; by default all, but 1,000 for supernets and votes, 20 for trainings) and
     `sample_top` that many more of the true top 10 % (300 for supernets and votes), on which the correlation in the top
-    10 % is then measured. `bn` says where a supernet's BN statistics come from.
+    10 % is then measured. `bn` says where a supernet's BN statistics come from. A run whose space is code needs
+    `trust_code`, unless `space` is that very code.
     """
     if not top or min(top) < 2:
         raise InputError(f"top-N sizes must be at least 2, got {', '.join(map(str, top)) or 'none'}")

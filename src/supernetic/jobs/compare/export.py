@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, RunError
 from ...runs.directory import SETTINGS, read_settings
+from ...runs.trust import require_name
 
 if TYPE_CHECKING:
     from ...exporters.card import Card
@@ -38,7 +39,7 @@ def export_network(
 
     path = Path(run)
     made = network or read_network(path, record)
-    target = Path(out or path / MODELS) / str(record["name"])
+    target = Path(out or path / MODELS) / require_name(record["name"])
     save_model(target, made, card_of(path, record, made), onnx=have_onnx())
     return target
 
@@ -50,6 +51,10 @@ def read_networks(run: Path) -> list[dict[str, Any]]:
         records: list[dict[str, Any]] = json.loads(file.read_text())
         if not all({"name", "role", "key"} <= r.keys() for r in records):
             raise ValueError("a network has no name, role or key")
+        for record in records:
+            require_name(record["name"], f"the name of a network in {file}")
+            if record["key"] is not None:
+                require_name(record["key"], f"the key of a network in {file}")
     except FileNotFoundError:
         raise RunError(f"{run} holds no finished search: it has no {file.name}") from None
     except (OSError, ValueError, TypeError, AttributeError) as error:
@@ -60,6 +65,7 @@ def read_networks(run: Path) -> list[dict[str, Any]]:
 def read_network(run: Path, record: Mapping[str, Any]) -> Network:
     """The network of a record, with the weights that are to be handed over."""
     from ...blueprint import Blueprint
+    from ...networks.pool import training_settings
     from ...nn.network import Network
     from ...training.checkpoint import read
 
@@ -67,7 +73,7 @@ def read_network(run: Path, record: Mapping[str, Any]) -> Network:
     if _is_inherited(record):
         return _derived(run, [record])[name]
     path = run / NETWORKS / str(record["key"])
-    settings = read_settings(path) if record["key"] else {}
+    settings = training_settings(path) if record["key"] else {}
     if record["key"] and "blueprint" not in settings:
         raise InputError(f"{name} is not a network of ours: only those with a blueprint can be exported")
     reason = _reason(run, record)

@@ -22,6 +22,7 @@ from ...reports.scale import write_scale
 from ...runs.directory import SETTINGS, TIMINGS, Run, read_settings
 from ...runs.location import open_or_resume, resolve_directory
 from ...runs.request import save_request, to_record
+from ...runs.trust import opens_runs
 from ...samplers.hierarchical import Hierarchical
 from ...scaling.budgets import MOST_STAGES, Budgets
 from ...scaling.generalise import DEFAULT, FAMILIES
@@ -49,6 +50,7 @@ LEAST = {
 }  # fmt: skip
 
 
+@opens_runs
 def scale(
     data: str | Path = "embedded",
     *,
@@ -79,6 +81,7 @@ def scale(
     tell: Callable[[str], None] | None = None,
     watch: Watch | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    trust_code: bool = False,
 ) -> Family | Planned:
     """Search a base model jointly with the strategies that scale it; train, test and export the family.
 
@@ -89,7 +92,9 @@ def scale(
     `generations` are the search's, `order` says on how many networks it is seen whether accuracy follows MACs; the
     rest is as in `search`. A run that exists with the same settings is resumed, or read if it is finished.
     """
-    asked = {k: v for k, v in locals().items() if k not in ("out", "dry_run", "tell", "watch", "progress")}
+    asked = dict(locals())
+    for unsaid in ("out", "dry_run", "tell", "watch", "progress", "trust_code"):
+        del asked[unsaid]
     say = tell or (lambda _: None)
     begin = perf_counter()
     _check(asked)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
+from ...runs.trust import opens_runs
 from .table_search import search_table
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ..train.prepare import Watch
 
 
+@opens_runs
 def search(
     data: str | Path | None = None,
     *,
@@ -23,6 +25,7 @@ def search(
     tell: Callable[[str], None] | None = None,
     watch: Watch | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    trust_code: bool = False,
     **settings: Any,
 ) -> Any:
     """From images and limits to finished models; `settings` are those of `images.request.Request`.

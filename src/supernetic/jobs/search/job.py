@@ -25,6 +25,7 @@ from ...reports import write_report
 from ...result import Result
 from ...runs.directory import SETTINGS, TIMINGS, Run, read_settings
 from ...runs.location import open_or_resume, resolve_directory
+from ...runs.trust import opens_runs
 from ...space import Arch, Space
 from ..time_plan import RETRAIN, Plan, make_plan, measure, paced
 from ..train.prepare import TrainJob, Watch, hardware_of, prepare_training
@@ -64,6 +65,7 @@ class Planned(Result):
         ]
 
 
+@opens_runs
 def search_images(
     request: Request,
     *,

@@ -19,6 +19,7 @@ from ...evaluators.cost import COSTS
 from ...objective import Constraint, Objective, combine
 from ...runs.location import open_or_resume
 from ...runs.request import save_request
+from ...runs.trust import opens_runs
 from ...searchers import Searcher, SearchProblem, run_search
 from ...space import Arch, SequentialSpace, Space
 from .goals import (
@@ -38,6 +39,7 @@ CLASSES = {"CIFAR-10": 10, "CIFAR-100": 100, "ImageNet16-120": 120}
 SAMPLED = 2000  # rows that stand for a table whose costs are slow to compute
 
 
+@opens_runs
 def search_table(
     table: str | Path | Table | None = None,
     *,

@@ -18,6 +18,7 @@ from ...parallel.workers import usual_workers
 from ...runs.directory import SETTINGS, TIMINGS, read_settings
 from ...runs.location import open_or_resume, resolve_directory
 from ...runs.request import save_request
+from ...runs.trust import opens_runs
 from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
 from ...text import duration
@@ -35,6 +36,7 @@ EARLY = 0.02  # of the work: before that, nothing is said about the time left
 Tell = Callable[[str], None]
 
 
+@opens_runs
 def select(
     data: str | Path = "embedded",
     *,
@@ -51,6 +53,7 @@ def select(
     out: str | Path | None = None,
     dry_run: bool = False,
     tell: Tell | None = None,
+    trust_code: bool = False,
 ) -> SelectResult:
     """Which model suits the data: train all on nested subsets, compare them by calibrated cross-entropy, decide.
 

@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...objective import parse_quantity
 from ...runs.location import open_or_resume
 from ...runs.request import save_request
+from ...runs.trust import opens_runs
 from ...samplers.step import Sampler
 from ...space import Space
 from .prepare import TrainResult, Watch, hardware_of, prepare_training
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 TENSORBOARD = "tensorboard"  # its events; like timings, no part of what is reproduced
 
 
+@opens_runs
 def train(
     space: str | Space,
     data: str | Path = "embedded",
@@ -46,6 +48,7 @@ def train(
     dry_run: bool = False,
     tensorboard: bool = False,
     progress: Watch | None = None,
+    trust_code: bool = False,
 ) -> TrainResult:
     """Train a supernet; a run that exists with the same settings is resumed, or returned if it is finished.
 
@@ -60,7 +63,7 @@ def train(
     `load_supernet(run, step)`. `start` is a finished run of
     the same space whose weights are taken in place of random ones. With `tensorboard` every
     step is written for TensorBoard too, into the run's `tensorboard/`. `progress` wraps the steps, such as
-    `training.show.bar`.
+    `training.show.bar`. A run to start from whose space is code needs `trust_code`, unless `space` is that very code.
     """
     asked = dict(locals())
     for name, value in (("steps", steps), ("limit", limit), ("threads", threads), ("processes", processes)):

@@ -15,7 +15,8 @@ import numpy as np
 from ...errors import InputError, UnknownNameError
 from ...result import Result
 from ...runs.directory import Run
-from ...runs.space_record import space_of, space_record
+from ...runs.space_record import space_record
+from ...runs.trust import Policy, current_policy, install_policy
 from ...samplers.named import sampler as named_sampler
 from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler, WithLayerCost
@@ -112,7 +113,7 @@ class TrainJob:
 
         processes = int(self.settings.get("processes", 1))
         alone = processes == 1
-        task = self.settings, self.recipe, run.path, run.lock
+        task = self.space, self.settings, self.recipe, run.path, run.lock, current_policy()
         training = self.steps(run) if alone else launch_ranks(_one_of_several, processes, *task, keep_open=[run.lock])
         for _ in progress(training) if progress else training:
             pass
@@ -173,12 +174,14 @@ class TrainJob:
         )
 
 
-def _one_of_several(settings: dict[str, Any], recipe: Recipe, path: Path, lock: int) -> Iterator[Progress]:
+def _one_of_several(
+    space: Space, settings: dict[str, Any], recipe: Recipe, path: Path, lock: int, policy: Policy
+) -> Iterator[Progress]:
     """What each of several processes does. All make the same untrained supernet; the first has the run."""
     from ...datasets import load
 
     os.environ["OMP_NUM_THREADS"] = str(settings["threads"])  # else accelerate takes all processors, and says so
-    space = space_of(path, settings)
+    install_policy(policy)
     supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
     job = TrainJob(space, supernet, load(**settings["load"]), recipe, settings, ())
     yield from job.steps(Run(path, settings, lock) if os.environ["RANK"] == "0" else None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import RunError
 from ...runs.directory import read_settings
 from ...runs.space_record import space_of
+from ...runs.trust import opens_runs
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
@@ -18,10 +19,14 @@ WEIGHTS, RESULT, SPLITS = "supernet.safetensors", "result.json", "splits.json"
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 
-def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, Dataset]:
+@opens_runs
+def load_supernet(
+    run: str | Path, step: int | None = None, *, trust_code: bool = False
+) -> tuple[Supernet, Dataset]:
     """The trained supernet of a run, ready for evaluation, and the data that it was trained on.
 
-    With a `step`, the supernet as it was after so many: one of the run's snapshots.
+    With a `step`, the supernet as it was after so many: one of the run's snapshots. A space that is code of the run
+    needs `trust_code`.
     """
     import torch
 
