@@ -19,6 +19,7 @@ from supernetic.exporters import onnx
 from supernetic.exporters.model import load_model, read_card
 from supernetic.jobs.compare.export import export_network, read_networks
 from supernetic.jobs.train.supernet_run import load_supernet
+from supernetic.networks.pool import key_of
 from supernetic.nn.network import build
 from supernetic.runs.directory import open_run, read_settings
 from supernetic.training.checkpoint import write
@@ -58,8 +59,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     archs = space.sample(np.random.default_rng(0), 3)
     for i, (name, role) in enumerate([("model-1", "chosen"), ("model-2", "chosen"), ("random-1", "random")]):
         arch = tuple(archs[i].tolist())
-        made, inner = space.blueprint(arch), path / "networks" / f"key{i}"
+        made = space.blueprint(arch)
         about = {"job": "network", "seed": 7 + i, "start": "scratch", "blueprint": made.to_json()}
+        inner = path / "networks" / key_of(about)
         open_run(inner, about).close()
         if name != "model-2":
             write(inner / "weights.safetensors", dict(build(made, seed=i).state_dict()), {})
@@ -67,7 +69,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {
                 "name": name,
                 "role": role,
-                "key": f"key{i}",
+                "key": inner.name,
                 "label": space.format(arch),
                 "arch": list(arch),
                 "macs": 1,
@@ -78,8 +80,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
             }
         )
     records[1]["failed"] = "the loss is not finite"
-    open_run(path / "networks" / "foreign", {"job": "network", "baseline": {"file": "mine.py"}}).close()
-    records.append({**records[2], "name": "baseline", "role": "baseline", "key": "foreign"})
+    foreign = {"job": "network", "baseline": {"file": "mine.py"}}
+    open_run(path / "networks" / key_of(foreign), foreign).close()
+    records.append({**records[2], "name": "baseline", "role": "baseline", "key": key_of(foreign)})
     (path / "networks.json").write_text(json.dumps(records))
     return path
 

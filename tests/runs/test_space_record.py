@@ -15,8 +15,6 @@ from supernetic.spaces.scaled import Strategies
 LISTS = Strategies(((1.0,), (1.1, 1.5)), ((32,), (34, 36)), rule="efficientnet")
 
 
-
-
 @pytest.mark.parametrize(
     "space",
     [Macro(channels=4), catalog.space("deep-narrow"), Macro(channels=4) * LISTS, catalog.space("deep-narrow") * LISTS],

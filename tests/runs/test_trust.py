@@ -183,13 +183,13 @@ def asked_of(job: str, evil: Path, tmp_path: Path) -> tuple[dict[str, Any], dict
         return {"job": job}, {"data": "embedded", "models": f"mlp,{evil}", "sizes": "20,40", "limit": 300, "workers": 1}
     if job == "study":
         study = tmp_path / "study.toml"
-        text = f"title = 'x'\n[base]\nspace = '{evil}'\nsteps = 1\nlimit = 300\n[measure]\nkind = 'ranking'\n"
-        study.write_text(text)
+        base, measure = {"space": str(evil), "steps": 1, "limit": 300}, {"kind": "ranking", "truth": "mean_acc"}
+        study.write_text(tomli_w.dumps({"title": "x", "base": base, "measure": measure}))
         return {"job": job}, {"file": str(study), "workers": 1}
     if job == "search --table":
         return {"job": "search", "table": {"rows": 1}}, {"space": str(evil), "table": "macro"}
     if job == "search":
-        return {"job": job, "asked": space}, {}
+        return {"job": job, "asked": {**space, "where": ["macs<=1"]}}, {}  # which ends it soon after the space is made
     if job == "search --baseline":
         return {
             "job": "search",

@@ -301,8 +301,16 @@ def study(
     """Train a grid of supernets, measure how they rank, and judge the claims; trainings are shared between studies."""
     from ..lab.job import study as job
 
-    where = {"out": out or None, "dry_run": dry_run, "tell": say, "trust_code": trust_code}
-    tell(job(file, data=data or None, workers=workers, **where), as_json)
+    result = job(
+        file,
+        data=data or None,
+        workers=workers,
+        out=out or None,
+        dry_run=dry_run,
+        tell=say,
+        trust_code=trust_code,
+    )
+    tell(result, as_json)
 
 
 @app.command()

@@ -71,7 +71,7 @@ def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None
     supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
     if start is not None:
         theirs = space_of(Path(start), read_settings(start))
-        if theirs != space:
+        if theirs != space and theirs.fingerprint != space.fingerprint:  # a Python file makes a new class each time
             raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
         supernet.load_state_dict(read(finished_weights(Path(start)))[0])
     return supernet
