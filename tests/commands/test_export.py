@@ -205,7 +205,8 @@ def test_what_cannot_be_exported_is_named(run: Path, tmp_path: Path) -> None:
         with pytest.raises(RunError, match="in use"):
             export(run)
         export_run(run)  # for those who hold it
-    (run / "networks" / "key0" / "weights.safetensors").write_bytes(b"torn")
+    key = json.loads((run / "networks.json").read_text())[0]["key"]
+    (run / "networks" / key / "weights.safetensors").write_bytes(b"torn")
     with pytest.raises(RunError, match="damaged"):
         export(run, name="model-1")
     (run / "networks.json").write_text("[{}]")

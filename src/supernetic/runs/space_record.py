@@ -82,4 +82,5 @@ def _made(path: Path, record: Mapping[str, Any]) -> Space:
 
 def _is_in_catalogue(space: Space) -> bool:
     """Whether the space's name leads to its class."""
-    return space.name in catalog.SPACES and type(catalog.space(space.name)) is type(space)
+    known = catalog.SPACES.get(space.name)
+    return known is not None and type(catalog.space(space.name)) is type(space)

@@ -20,9 +20,7 @@ TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 
 @opens_runs
-def load_supernet(
-    run: str | Path, step: int | None = None, *, trust_code: bool = False
-) -> tuple[Supernet, Dataset]:
+def load_supernet(run: str | Path, step: int | None = None, *, trust_code: bool = False) -> tuple[Supernet, Dataset]:
     """The trained supernet of a run, ready for evaluation, and the data that it was trained on.
 
     With a `step`, the supernet as it was after so many: one of the run's snapshots. A space that is code of the run
