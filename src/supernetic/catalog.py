@@ -82,7 +82,12 @@ def space(text: str | Space) -> Space:
         return text
     if not text:
         raise InputError(f"say which space: one of {', '.join(SPACES)}")
-    if text.endswith((".toml", ".py")):
+    if text.endswith(".py"):
+        from .runs.trust import read_code
+        from .spaces.declared import run_python
+
+        return run_python(read_code(text), Path(text))
+    if text.endswith(".toml"):
         from .spaces.declared import read
 
         return read(Path(text))

@@ -8,6 +8,7 @@ SupernetError               exit 1: the work itself failed
     ├── TableError          a benchmark table or data file that is missing, truncated or malformed
     ├── DataError           images or labels that cannot be used, with the file
     └── RunError            a run directory that cannot be used: foreign settings, locked, not writable
+        └── TrustError      code that a run names, and that the user has not allowed
 """
 
 from __future__ import annotations
@@ -59,3 +60,7 @@ class DataError(InputError):
 
 class RunError(InputError):
     """A run directory that cannot be used."""
+
+
+class TrustError(RunError):
+    """Code that a run directory names, and that the user has not allowed."""

@@ -20,6 +20,7 @@ from supernetic.exporters.model import load_model, read_card
 from supernetic.jobs.compare.export import export_network
 from supernetic.jobs.compare.train import inherited_file
 from supernetic.jobs.train.supernet_run import load_supernet
+from supernetic.networks.pool import key_of
 from supernetic.nn.network import build
 from supernetic.runs.directory import open_run, read_settings
 from supernetic.training.checkpoint import write
@@ -59,8 +60,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     archs = space.sample(np.random.default_rng(0), 3)
     for i, (name, role) in enumerate([("model-1", "chosen"), ("model-2", "chosen"), ("random-1", "random")]):
         arch = tuple(archs[i].tolist())
-        made, inner = space.blueprint(arch), path / "networks" / f"key{i}"
+        made = space.blueprint(arch)
         about = {"job": "network", "seed": 7 + i, "start": "scratch", "blueprint": made.to_json()}
+        inner = path / "networks" / key_of(about)
         open_run(inner, about).close()
         if name != "model-2":
             write(inner / "weights.safetensors", dict(build(made, seed=i).state_dict()), {})
@@ -68,7 +70,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {
                 "name": name,
                 "role": role,
-                "key": f"key{i}",
+                "key": inner.name,
                 "label": space.format(arch),
                 "arch": list(arch),
                 "macs": 1,
@@ -79,8 +81,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
             }
         )
     records[1]["failed"] = "the loss is not finite"
-    open_run(path / "networks" / "foreign", {"job": "network", "baseline": {"file": "mine.py"}}).close()
-    records.append({**records[2], "name": "baseline", "role": "baseline", "key": "foreign"})
+    foreign = {"job": "network", "baseline": {"file": "mine.py"}}
+    open_run(path / "networks" / key_of(foreign), foreign).close()
+    records.append({**records[2], "name": "baseline", "role": "baseline", "key": key_of(foreign)})
     (path / "networks.json").write_text(json.dumps(records))
     return path
 
@@ -200,7 +203,8 @@ def test_what_cannot_be_exported_is_named(run: Path, tmp_path: Path) -> None:
         with pytest.raises(RunError, match="in use"):
             export(run)
         export_run(run)  # for those who hold it
-    (run / "networks" / "key0" / "weights.safetensors").write_bytes(b"torn")
+    key = json.loads((run / "networks.json").read_text())[0]["key"]
+    (run / "networks" / key / "weights.safetensors").write_bytes(b"torn")
     with pytest.raises(RunError, match="damaged"):
         export(run, name="model-1")
     (run / "networks.json").write_text("[{}]")

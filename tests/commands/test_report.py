@@ -67,14 +67,14 @@ def test_bad_input_is_named(searched: Path, tmp_path: Path) -> None:
 
 
 def test_the_space_is_found_as_it_was(searched: Path, run: Path, tmp_path: Path) -> None:
-    assert space_in(searched) == catalog.space("nasbench201")
-    found = space_in(run)
+    assert space_in(searched)[0] == catalog.space("nasbench201")
+    found, _ = space_in(run)
     assert found is not None
     assert found.blueprint((2,) * 8).resolution == 8
-    assert space_in(tmp_path) is None
+    assert space_in(tmp_path) == (None, ())
     text = (run / "run.toml").read_text()
     (run / "run.toml").write_text(text.replace(found.fingerprint, "0" * 16))
-    assert space_in(run) is None
+    assert space_in(run)[0] is None
 
 
 def test_drawings_are_of_finished_networks() -> None:

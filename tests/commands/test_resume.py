@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import tomli_w
 
+from supernetic import catalog
 from supernetic.commands.resume import resume
 from supernetic.errors import InputError, RunError
 from supernetic.jobs.search.table_search import search_table
@@ -16,6 +17,7 @@ from supernetic.jobs.train.job import TrainResult, train
 from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_settings
 from supernetic.searchers.random import RandomSearch
+from supernetic.spaces.nasbench201 import NASBench201
 
 TRAINING: dict[str, Any] = {"space": "macro:channels=4,resolution=8,head=16", "steps": 4, "limit": 300, "threads": 1}
 
@@ -69,9 +71,16 @@ def test_a_search_on_a_table_goes_on(tmp_path: Path) -> None:
 
 
 def test_objects_from_python_are_asked_for(tmp_path: Path) -> None:
-    search_table("nasbench201", searcher=RandomSearch(), evaluations=5, out=tmp_path / "run")
-    with pytest.raises(InputError, match="searcher was given as an object from Python"):
+    table = catalog.table("nasbench201")
+    search_table(table, searcher=RandomSearch(), evaluations=5, out=tmp_path / "run")
+    with pytest.raises(InputError, match="table was given as an object from Python"):
         resume(tmp_path / "run")
+
+
+def test_objects_of_our_own_classes_are_made_again(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"searcher": RandomSearch(batch=3), "space": NASBench201(), "evaluations": 5}
+    result = search_table("nasbench201", **given, out=tmp_path / "run")
+    assert resume(tmp_path / "run").to_json() == result.to_json()
 
 
 def test_what_cannot_be_resumed_is_named(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from supernetic.errors import InputError
+from supernetic.errors import InputError, RunError, TrustError
 from supernetic.networks.baselines import Baseline, baseline, from_record
+from supernetic.runs.trust import trusting
 
 GOOD = """
 from __future__ import annotations
@@ -57,7 +58,8 @@ def test_a_file_may_have_several_functions(tmp_path: Path) -> None:
     file = write(tmp_path, GOOD + other)
     made = baseline(f"{file}:other", 10, 3, 8)
     assert made.costs() == (1920, 1930)
-    assert from_record(made.record()).build().state_dict().keys() == made.build().state_dict().keys()
+    with trusting(True):
+        assert from_record(made.record()).build().state_dict().keys() == made.build().state_dict().keys()
     assert "function" not in baseline(file, 10, 3, 8).record()  # as it was before there were several
 
 
@@ -81,7 +83,20 @@ def test_it_is_plain_data_and_needs_its_file_no_more(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(made)) == made
     record = made.record()
     assert record["source"] == ""  # a file is what it says, not what it is called
-    assert from_record(record).build().state_dict().keys() == made.build().state_dict().keys()
+    with trusting(True):
+        assert from_record(record).build().state_dict().keys() == made.build().state_dict().keys()
+
+
+def test_code_of_a_record_needs_trust_or_a_call_that_names_it(tmp_path: Path) -> None:
+    file = write(tmp_path, GOOD)
+    record = baseline(file, 10, 3, 8).record()
+    with pytest.raises(TrustError, match=f"{record['sha256'][:12]}.*--trust-code"):
+        from_record(record)
+    with trusting():
+        baseline(file, 10, 3, 8)
+        assert from_record(record).text == GOOD
+    with trusting(True), pytest.raises(RunError, match="was changed"):
+        from_record({**record, "text": GOOD + "#"})
 
 
 @pytest.mark.parametrize(

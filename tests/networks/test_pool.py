@@ -20,6 +20,7 @@ from supernetic.networks.baselines import baseline
 from supernetic.networks.pool import Trained, Training, evaluate, keep_weights, read_trained, train_all
 from supernetic.nn.network import Network, build
 from supernetic.runs.directory import open_run, read_settings
+from supernetic.runs.trust import trusting
 from supernetic.samplers.uniform import Uniform
 from supernetic.spaces.macro import Macro
 from supernetic.training.checkpoint import read
@@ -171,10 +172,22 @@ def test_baselines_are_trained_alike_and_kept_by_their_text(tmp_path: Path) -> N
     file.rename(tmp_path / "ours.py")
     renamed = Training(baseline(tmp_path / "ours.py", 10, 1, 12), RECIPE, 0, LOADING)
     assert train_all([renamed], tmp_path / "networks", workers=1) == [found]
-    metrics, _ = evaluate(found.load(), load(**LOADING), "valid", resolution=12)  # type: ignore[arg-type]
+    with pytest.raises(RunError, match="--trust-code"):
+        found.load()
+    with trusting(True):
+        metrics, _ = evaluate(found.load(), load(**LOADING), "valid", resolution=12)  # type: ignore[arg-type]
     assert metrics == found.metrics
     (tmp_path / "ours.py").write_text(BASELINE + "\n# another\n")
     assert Training(baseline(tmp_path / "ours.py", 10, 1, 12), RECIPE, 0, LOADING).key != mine.key
+
+
+def test_settings_that_are_not_those_of_the_key_are_refused(tmp_path: Path) -> None:
+    (found,) = train_all([asked()], tmp_path, workers=1)
+    file = found.path / "run.toml"
+    file.write_text(file.read_text().replace("seed = 0", "seed = 1"))
+    for reading in (lambda: read_trained(found.path), found.load):
+        with pytest.raises(RunError, match="not the training that its name stands for"):
+            reading()
 
 
 def test_bad_input_is_named(tmp_path: Path) -> None:

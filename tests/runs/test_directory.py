@@ -20,6 +20,7 @@ from supernetic.runs.directory import (
     read_records,
     read_settings,
     same_settings,
+    write_atomically,
 )
 
 WANTED = {"seed": 0, "searcher": {"name": "random", "batch": 3}, "objectives": ("max a", "min b"), "limit": None}
@@ -86,8 +87,44 @@ def test_a_directory_of_other_things_is_refused(tmp_path: Path) -> None:
 def test_what_a_kill_before_the_first_file_leaves_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".lock").touch()
     (tmp_path / f".{SETTINGS}.tmp").write_text("se")
+    (tmp_path / f".{SETTINGS}.0123456789abcdef.tmp").write_text("se")
     with open_run(tmp_path, WANTED) as run:
         assert read_settings(run.path)["seed"] == 0
+        assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_what_a_kill_leaves_of_later_files_is_removed(tmp_path: Path) -> None:
+    open_run(tmp_path, WANTED).close()
+    (tmp_path / "checkpoints").mkdir()
+    for name in (".result.json.0123456789abcdef.tmp", "checkpoints/.step-1.safetensors.0123456789abcdef.tmp"):
+        (tmp_path / name).write_text("half")
+    (tmp_path / "mine.tmp").write_text("precious")
+    open_run(tmp_path, WANTED).close()
+    assert {p.name for p in tmp_path.rglob("*.tmp")} == {"mine.tmp"}
+
+
+def test_files_get_the_usual_permissions(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "file", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_in_the_way_of_a_directory_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "taken" / "inner").mkdir(parents=True)
+    with pytest.raises(OSError):
+        write_atomically(tmp_path / "taken", "text")
+    assert [p.name for p in tmp_path.iterdir()] == ["taken"]
+
+
+def test_files_that_a_run_keeps_are_written_again_if_they_are_lost(tmp_path: Path) -> None:
+    files = {"code/mine.py": "x = 1\n"}
+    open_run(tmp_path, WANTED, files=files).close()
+    (tmp_path / "code" / "mine.py").unlink()
+    open_run(tmp_path, WANTED, files=files).close()
+    assert (tmp_path / "code" / "mine.py").read_text() == "x = 1\n"
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from .shared import (
     SpaceArgument,
     SpaceOption,
     Table,
+    TrustCode,
     Where,
     app,
     print_json,
@@ -201,6 +202,7 @@ def rank(
     workers: FewWorkers = 1,
     seed: Seed = 0,
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Tell how well a score orders architectures: its correlation with the truth, with intervals."""
@@ -223,6 +225,7 @@ def rank(
             data=data,
             workers=workers,
             seed=seed,
+            trust_code=trust_code,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -264,11 +267,14 @@ def robustness(
     images: Annotated[int, typer.Option(help="With --bn recalibrate: number of images for the statistics.")] = 1024,
     seed: Seed = 0,
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Tell whether supernets of other seeds, or at earlier steps, order networks alike."""
     from ..commands.robustness import robustness as job
 
     with open_display(quiet) as on_event:
-        result = job(runs, n=n, metric=metric, bn=bn, images=images, seed=seed, on_event=on_event)
+        result = job(
+            runs, n=n, metric=metric, bn=bn, images=images, seed=seed, trust_code=trust_code, on_event=on_event
+        )
     print_result(result, as_json)

@@ -36,6 +36,7 @@ from .shared import (
     SupernetRecipe,
     Table,
     Threads,
+    TrustCode,
     Where,
     Workers,
     app,
@@ -78,6 +79,7 @@ def train(
     dry_run: DryRun = False,
     seed: Seed = 0,
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Train a supernet of a space, with which `rank --score RUN` scores architectures."""
@@ -103,6 +105,7 @@ def train(
             seed=seed,
             out=out or None,
             dry_run=dry_run,
+            trust_code=trust_code,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -151,6 +154,7 @@ def search(
     dry_run: DryRun = False,
     seed: Seed = 0,
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Find the best networks for images and a budget, and finish them as models; or search a benchmark --table."""
@@ -165,6 +169,7 @@ def search(
         "keep": keep,
         "seed": seed,
         "out": out or None,
+        "trust_code": trust_code,
     }
     on_images: dict[str, Any] = {
         "minutes": minutes,
@@ -259,6 +264,7 @@ def select(
     out: Out = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Tell which model suits the data, from small subsets of it, by calibrated cross-entropy."""
@@ -279,6 +285,7 @@ def select(
             workers=workers,
             out=out or None,
             dry_run=dry_run,
+            trust_code=trust_code,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -318,6 +325,7 @@ def scale(
     dry_run: DryRun = False,
     seed: Seed = 0,
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Find a family of models: a base model, searched jointly with the strategies that scale it."""
@@ -350,6 +358,7 @@ def scale(
             seed=seed,
             out=out or None,
             dry_run=dry_run,
+            trust_code=trust_code,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -363,13 +372,22 @@ def study(
     out: Annotated[str, typer.Option(help="Directory of the study. [default: runs/studies/NAME]")] = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Train a grid of supernets, measure how they rank, and judge claims about it."""
     from ..lab.job import study as job
 
     with open_display(quiet) as on_event:
-        result = job(file, data=data or None, workers=workers, out=out or None, dry_run=dry_run, on_event=on_event)
+        result = job(
+            file,
+            data=data or None,
+            workers=workers,
+            out=out or None,
+            dry_run=dry_run,
+            trust_code=trust_code,
+            on_event=on_event,
+        )
     print_result(result, as_json)
 
 
@@ -377,11 +395,12 @@ def study(
 def resume(
     run: Annotated[str, typer.Argument(help="Directory of a run that was interrupted.")],
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Go on with an interrupted run; the result is the same to the byte."""
     from ..commands.resume import resume as job
 
     with open_display(quiet) as on_event:
-        result = job(run, on_event=on_event)
+        result = job(run, trust_code=trust_code, on_event=on_event)
     print_result(result, as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .display import open_display
-from .shared import RETRAIN_HELP, ArchArgument, Json, NetworkRecipe, Quiet, app, print_result
+from .shared import RETRAIN_HELP, ArchArgument, Json, NetworkRecipe, Quiet, TrustCode, app, print_result
 
 ModelOut = Annotated[
     str, typer.Option(help="Directory in which the model directory NAME is made. [default: where the run's models are]")
@@ -23,6 +23,7 @@ def derive(
     name: Annotated[str, typer.Option(help="Name of the model. [default: by the architecture]")] = "",
     out: ModelOut = "",
     quiet: Quiet = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Make a network of a supernet a model of its own, retrained if need be."""
@@ -36,6 +37,7 @@ def derive(
             recipe=recipe or None,
             name=name or None,
             out=out or None,
+            trust_code=trust_code,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -46,12 +48,13 @@ def export(
     source: Annotated[str, typer.Argument(help="Run of a search, or a model directory.")],
     name: Annotated[str, typer.Option(help="Name of the one model to export. [default: all that were chosen]")] = "",
     out: ModelOut = "",
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Write finished models: weights, ONNX file (read back and compared), model card."""
     from ..commands.export import export as job
 
-    print_result(job(source, name=name or None, out=out or None), as_json)
+    print_result(job(source, name=name or None, out=out or None, trust_code=trust_code), as_json)
 
 
 @app.command()
@@ -74,9 +77,10 @@ def report(
     runs: Annotated[list[str], typer.Argument(help="Run directory; several are compared.")],
     why: Annotated[str, typer.Option(help="Name of a model: tell what it beat, and by how much.")] = "",
     out: Annotated[str, typer.Option(help="File for the comparison of several runs. [default: beside the first]")] = "",
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Write the report of a run again, from its files alone; or compare runs."""
     from ..commands.report import report as job
 
-    print_result(job(runs, why=why or None, out=out or None), as_json)
+    print_result(job(runs, why=why or None, out=out or None, trust_code=trust_code), as_json)

@@ -121,6 +121,7 @@ Latency = Annotated[str, typer.Option(help="Run or file with measured latencies,
 Out = Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed. [default: runs/...]")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan and stop.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+TrustCode = Annotated[bool, typer.Option("--trust-code", help="Run Python code that a run names, too.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only errors.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.", callback=lambda seed: _require_seed(seed))]
 

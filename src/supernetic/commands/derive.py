@@ -18,6 +18,7 @@ from ..objective import Metrics, show_quantity
 from ..progress import Event, OnEvent, ignore
 from ..result import Result
 from ..runs.directory import open_run, read_settings
+from ..runs.trust import opens_runs
 from ..space import Arch, Space
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class DeriveResult(Result):
         ]
 
 
+@opens_runs
 def derive(
     run: str | Path,
     arch: str | Sequence[int],
@@ -64,6 +66,7 @@ def derive(
     recipe: str | Path | Recipe | None = None,
     out: str | Path | None = None,
     name: str | None = None,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> DeriveResult:
     """Make a network of a run's supernet a model of its own, with the supernet's weights or trained anew.
@@ -78,6 +81,7 @@ def derive(
         recipe: Training settings. The default is the run's own recipe for networks, else a modest one.
         out: The directory in which the model directory is made; `RUN/models` by default.
         name: The name of the model; by default one that follows from the architecture.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives the steps of the training, as counts of the task `train`.
 
     Returns:
@@ -95,8 +99,8 @@ def derive(
 
     if retrain is not None and retrain not in RETRAIN_MODES:
         raise UnknownNameError("way to retrain", retrain, RETRAIN_MODES)
-    if name is not None and not re.fullmatch(r"\w[\w.+-]*", name):
-        raise InputError(f"a model's name must be one for a directory, got {name!r}")
+    if name is not None:
+        require_name(name)
     path = Path(run)
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
     with open_run(path, settings):

@@ -6,12 +6,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import InputError, RunError, UnknownNameError
+from ..errors import RunError, UnknownNameError
 from ..jobs.compare.candidates import CHOSEN
 from ..jobs.compare.export import export_network, missing_weights, read_networks
 from ..objective import show_quantity
 from ..result import Result
 from ..runs.directory import SETTINGS, open_run, read_settings
+from ..runs.trust import opens_runs, require_name
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class ExportResult(Result):
         return [*map(_line, self.models), *(f"note: {note}" for note in self.notes)]
 
 
-def export(source: str | Path, *, out: str | Path | None = None, name: str | None = None) -> ExportResult:
+@opens_runs
+def export(
+    source: str | Path, *, out: str | Path | None = None, name: str | None = None, trust_code: bool = False
+) -> ExportResult:
     """Export all chosen networks of a search's run, or one by `name`; or a model directory again.
 
     Models go to `OUT/NAME`, by default `RUN/models/NAME`. A model directory is verified and written in place, or to
@@ -46,8 +50,8 @@ def export(source: str | Path, *, out: str | Path | None = None, name: str | Non
     """
     from ..exporters.model import is_model, load_model, read_card, save_model
 
-    if name is not None and (not name or name != Path(name).name or name.startswith(".")):
-        raise InputError(f"a model's name must be one for a directory, got {name!r}")
+    if name is not None:
+        require_name(name)
     path = Path(source)
     if is_model(path):
         network, card = load_model(path), read_card(path)

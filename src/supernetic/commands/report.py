@@ -16,8 +16,9 @@ from ..reports.scale import write_scale
 from ..reports.select import write_select
 from ..reports.why import why as reasons
 from ..result import Result
-from ..runs.directory import SETTINGS, read_settings
+from ..runs.directory import SETTINGS, read_settings, refuse_links
 from ..runs.space_record import space_of
+from ..runs.trust import following, opens_runs
 from ..space import Space
 
 PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # by job; all others have one in common
@@ -30,19 +31,26 @@ class ReportResult(Result):
     runs: tuple[str, ...]
     page: str | None
     why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """A summary for people."""
-        return [*self.why] if self.page is None else [f"the report is {self.page}"]
+        notes = [f"note: {note}" for note in self.notes]
+        return [*self.why] if self.page is None else [*notes, f"the report is {self.page}"]
 
 
+@opens_runs
 def report(
-    runs: str | Path | Sequence[str | Path], *, why: str | None = None, out: str | Path | None = None
+    runs: str | Path | Sequence[str | Path],
+    *,
+    why: str | None = None,
+    out: str | Path | None = None,
+    trust_code: bool = False,
 ) -> ReportResult:
     """Rebuild `report.html` of a run; with several runs, write a page that compares them.
 
     `why` names a model of one run: what it beat and by how much, and what it did not. A comparison goes to `out`, by
-    default beside the first run.
+    default beside the first run. Networks of a space that is code are drawn only with `trust_code`.
     """
     paths = [Path(r) for r in ([runs] if isinstance(runs, str | Path) else runs)]
     names = tuple(map(str, paths))
@@ -58,26 +66,32 @@ def report(
         return ReportResult(names, str(compare_report(paths, out or beside)))
     if out is not None:
         raise InputError(f"the report of one run is written into it; out={str(out)!r} is for comparisons")
+    if paths[0].is_dir():
+        refuse_links(paths[0])
     job = read_settings(paths[0]).get("job", "") if (paths[0] / SETTINGS).exists() else ""
     if job in PAGES:
         return ReportResult(names, str(PAGES[job](paths[0])))
-    return ReportResult(names, str(write_report(paths[0], space_in(paths[0]))))
+    space, notes = space_in(paths[0])
+    return ReportResult(names, str(write_report(paths[0], space)), notes=notes)
 
 
-def space_in(run: Path) -> Space | None:
-    """The space of a run, if it is still what it was; a report without it has fewer drawings."""
+def space_in(run: Path) -> tuple[Space | None, tuple[str, ...]]:
+    """The space of a run, if it is still what it was, and why not; a report without it has fewer drawings."""
     if not (run / SETTINGS).exists():
-        return None
+        return None, ()
     settings = read_settings(run)
     try:
-        return _space(run, settings)
-    except (SupernetError, KeyError, TypeError, ValueError, OSError):
-        return None
+        with following(run):
+            return _space(run, settings), ()
+    except SupernetError as error:
+        return None, (f"networks are drawn only where models are exported: {error}",)
+    except (KeyError, TypeError, ValueError, OSError):
+        return None, ()
 
 
 def _space(run: Path, settings: Mapping[str, Any]) -> Space | None:
     record = settings["space"]
-    if "text" in record or "declaration" in record:
+    if {"text", "declaration", "class"} & record.keys():
         return _finished(space_of(run, settings))
     space = catalog.space(record["name"])
     return space if space.fingerprint == record["fingerprint"] else None

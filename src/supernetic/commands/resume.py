@@ -11,6 +11,7 @@ from ..errors import RunError
 from ..progress import OnEvent
 from ..result import Result
 from ..runs.directory import SETTINGS, read_settings
+from ..runs.trust import following, opens_runs
 
 # By job: its request, and the function that does what a request says. Imported on use: torch is heavy.
 JOBS = {
@@ -23,11 +24,13 @@ JOBS = {
 }
 
 
-def resume(run: str | Path, *, on_event: OnEvent | None = None) -> Result:
+@opens_runs
+def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | None = None) -> Result:
     """Do what the run was asked for, from where it stands; a finished run is read.
 
     Args:
         run: The run directory.
+        trust_code: Run Python files and classes that the run names (docs/received-runs.md).
         on_event: Receives progress.
 
     Returns:
@@ -47,7 +50,8 @@ def resume(run: str | Path, *, on_event: OnEvent | None = None) -> Result:
     if "request" not in settings:
         raise RunError(f"{path} does not say what was asked for: give the command that began the run once more")
     request, do = map(_load, JOBS[kind])
-    result: Result = do(request.from_record(settings["request"]), out=path, on_event=on_event)
+    with following(path):
+        result: Result = do(request.from_record(settings["request"]), out=path, on_event=on_event)
     return result
 
 

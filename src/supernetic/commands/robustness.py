@@ -22,6 +22,7 @@ from ..ranking.robustness import SUBNET_COUNT, Agreement, When, comparisons, sub
 from ..ranking.robustness import robustness as compare
 from ..result import Result
 from ..runs.directory import read_settings
+from ..runs.trust import opens_runs
 from ..space import Arch
 
 
@@ -67,6 +68,7 @@ class RobustnessResult(Result):
         ]
 
 
+@opens_runs
 def robustness(
     runs: str | Path | Sequence[str | Path],
     *,
@@ -75,6 +77,7 @@ def robustness(
     bn: str = "recalibrate",
     images: int = IMAGES,
     seed: int = 0,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> RobustnessResult:
     """Compare trainings of one space that differ in their seed, and each of them with its own snapshots.
@@ -89,6 +92,7 @@ def robustness(
         bn: Where BN statistics come from: `recalibrate`, `batch` or `running`.
         images: The number of images that recalibrate BN.
         seed: The seed by which networks are drawn.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives the networks scored, as counts of the task `score` with one item per supernet.
 
     Returns:

@@ -27,6 +27,8 @@ from .. import __version__
 from ..blueprint import Blueprint
 from ..errors import InputError, RunError
 from ..nn.network import Network
+from ..runs.directory import TEMPORARY, temporary_name
+from ..runs.trust import require_name
 from .card import Card, page
 from .onnx import INPUT, OUTPUT, require_onnx, write_onnx
 
@@ -51,8 +53,8 @@ def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = Tr
     known = _there(directory, record, weights, onnx)
     with _errors(directory):
         place = directory.resolve()
-        temporary, old = place.with_name(f".{place.name}.tmp"), _old(place)
-        shutil.rmtree(temporary, ignore_errors=True)  # of a save that was killed
+        temporary, old = temporary_name(place), _old(place)
+        _remove_temporary_directories(place)
         try:
             if known is None:
                 temporary.mkdir(parents=True)
@@ -106,6 +108,8 @@ def verify(path: str | Path) -> dict[str, Any]:
     directory = Path(path)
     record = read_record(directory)
     for name, digest in record["sha256"].items():
+        if name not in FILES:
+            raise RunError(f"{directory / RECORD} lists {name!r}: a model consists of {', '.join(sorted(FILES))}")
         if name != RECORD and _digest(_read(directory / name)) != digest:
             raise RunError(f"{directory / name} was changed after it was written: its checksum does not match")
     return record
@@ -114,6 +118,7 @@ def verify(path: str | Path) -> dict[str, Any]:
 def read_card(path: str | Path) -> Card:
     """What a model directory says about its model."""
     record = read_record(path)
+    require_name(record.get("name"), f"the name in {Path(path) / RECORD}")
     try:
         return Card.from_json(record)
     except (KeyError, TypeError, ValueError) as error:
@@ -176,6 +181,14 @@ def _there(directory: Path, record: dict[str, Any], weights: bytes, onnx: bool) 
         return None
     same = all(there.get(k) == v for k, v in record.items()) and there["sha256"][WEIGHTS] == _digest(weights)
     return there if same and (there["onnx"] is not None) >= onnx else None
+
+
+def _remove_temporary_directories(directory: Path) -> None:
+    """Remove what saves of this model that were killed have left beside it."""
+    for path in directory.parent.glob(".*.tmp"):
+        match = TEMPORARY.fullmatch(path.name)
+        if match and match["name"] == directory.name and path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)  # which leaves links alone
 
 
 def _old(directory: Path) -> Path:

@@ -13,6 +13,7 @@ from ..progress import Event, OnEvent, ignore
 from ..runs.directory import same_settings
 from ..runs.location import open_or_resume, resolve_directory
 from ..runs.request import save_request
+from ..runs.trust import opens_runs
 from ..space import Space
 from .measures.measure import Measure, Measured, read_measure
 from .result import StudyResult, planned_result, write_result
@@ -23,6 +24,7 @@ STUDIES_FOLDER = Path("runs/studies")
 TRAININGS_FOLDER = "trainings"  # beside the directory of a study
 
 
+@opens_runs
 def study(
     file: str | Path,
     *,
@@ -30,6 +32,7 @@ def study(
     workers: int = 1,
     out: str | Path | None = None,
     dry_run: bool = False,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> StudyResult:
     """Run the study of a TOML file.
@@ -43,6 +46,7 @@ def study(
         workers: Processes; each trains one supernet at a time, with one thread.
         out: Directory of the page, the tables and `study.json`; by default `runs/studies/NAME`.
         dry_run: Check everything, estimate the time from a few steps, and write nothing.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives events of the tasks `train` and `measure`: how far each variant and seed is, how many are
             done, and remarks on trainings that failed.
 

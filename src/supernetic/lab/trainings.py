@@ -24,7 +24,8 @@ from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, hardware_of, loading_
 from ..jobs.train.supernet_run import WEIGHTS
 from ..parallel.workers import map_in_workers
 from ..progress import Event, OnEvent
-from ..runs.directory import TIMINGS, read_records
+from ..runs.directory import TIMINGS, append_records, read_records
+from ..runs.trust import with_policy
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
 from ..space import Space
@@ -165,7 +166,7 @@ def train_and_measure(
     if not measure.trains:
         return {c: measure(cells[c].path, spaces[c[0]], lambda *_: None) for c in order}
     items = [(cells[c], measure, spaces[c[0]]) for c in order]
-    answers = map_in_workers(train_and_measure_one, items, workers, _progress(order, cells, on_event))
+    answers = map_in_workers(with_policy(train_and_measure_one), items, workers, _progress(order, cells, on_event))
     return dict(zip(order, answers, strict=True))
 
 
@@ -238,5 +239,4 @@ def recorded_time(path: Path, task: str) -> Iterator[None]:
     yield
     seconds = process_time() - began
     if seconds >= 1:
-        with open(path / TIMINGS, "a") as file:
-            file.write(json.dumps({"task": task, "cpu_seconds": round(seconds, 1)}) + "\n")
+        append_records(path / TIMINGS, [{"task": task, "cpu_seconds": round(seconds, 1)}])

@@ -21,9 +21,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..errors import InputError
+from ..errors import InputError, RunError
 from ..nn.counting import counted
 from ..nn.run import NO_REGULARISATION, Regularisation
+from ..runs.trust import current_policy, digest_of, name_code, read_code, require_trust
 
 TIMM = "timm:"
 BUILD = "build"
@@ -69,11 +70,16 @@ class Baseline:
         return counted(self.build(), self.in_channels, self.resolution)
 
     def record(self) -> dict[str, Any]:
-        """For a run's settings: a file by its text, whatever it is called."""
-        record = asdict(self)
+        """For a run's settings: a file by its text and digest, whatever it is called."""
+        record = {**asdict(self), "sha256": self.sha256}
         if self.function == BUILD:
             del record["function"]
         return record if self.source.startswith(TIMM) else {**record, "source": ""}
+
+    @property
+    def sha256(self) -> str:
+        """Digest of its code: of the file's text, or of the name for timm."""
+        return digest_of(self.source if self.source.startswith(TIMM) else self.text)
 
     def _try_out(self, network: nn.Module) -> None:
         """Refuse what cannot be trained here, before anything is."""
@@ -96,25 +102,32 @@ class Baseline:
 
 
 def baseline(source: str | Path, classes: int, in_channels: int, resolution: int) -> Baseline:
-    """The baseline in a file, `FILE.py:FUNCTION` or `timm:NAME`; it is built once: a bad one is named at once."""
+    """The baseline in a file, `FILE.py:FUNCTION` or `timm:NAME`; it is built once: a bad one is named at once.
+
+    One that a run names needs trust; timm's models are downloaded, and can be anyone's.
+    """
     name = str(source)
     if name.startswith(TIMM):
         found = Baseline(name, "", classes, in_channels, resolution)
+        if current_policy().received is not None:
+            require_trust(name, found.sha256)
+        name_code(name)
     else:
         head, _, last = name.rpartition(":")
         file, function = (head, last) if head.endswith(".py") else (name, BUILD)
-        try:
-            text = Path(file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the baseline {name} cannot be read: {error}") from None
-        found = Baseline(Path(file).name, text, classes, in_channels, resolution, function)
+        found = Baseline(Path(file).name, read_code(file), classes, in_channels, resolution, function)
     found.build()
     return found
 
 
 def from_record(record: Mapping[str, Any]) -> Baseline:
-    """The baseline of a run's settings."""
-    return Baseline(**{**record, "source": record["source"] or "baseline.py"})
+    """The baseline of a run's settings, which needs trust unless this call names the same code."""
+    values = {k: v for k, v in record.items() if k != "sha256"}
+    found = Baseline(**{**values, "source": record["source"] or "baseline.py"})
+    if record.get("sha256") != found.sha256:
+        raise RunError(f"the text of the baseline {found.source} was changed: its sha256 is {found.sha256[:16]}")
+    require_trust(f"the baseline {found.source}", found.sha256)
+    return found
 
 
 def _from_text(baseline: Baseline) -> Any:

@@ -30,7 +30,7 @@ from ..errors import InputError, RunError, SupernetError
 from ..nn.network import Network, build
 from ..objective import Metrics
 from ..parallel.workers import Report, map_in_workers
-from ..runs.directory import jsonable, open_run, read_settings
+from ..runs.directory import jsonable, open_run, plain, read_settings
 from ..training.checkpoint import checksum, read, write
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
@@ -76,7 +76,12 @@ class Training:
     @property
     def key(self) -> str:
         """Equal for equal trainings."""
-        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()[:16]
+        return key_of(self.settings)
+
+
+def key_of(settings: Mapping[str, Any]) -> str:
+    """The name of a training's directory: a digest of its settings, as a run keeps them."""
+    return hashlib.sha256(json.dumps(plain(settings), sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,7 @@ class Trained:
         """The trained network, ready for evaluation."""
         if self.reason:
             raise RunError(f"{self.path} holds no network: {self.reason}")
-        settings = read_settings(self.path)
-        network = _make(settings)
+        network = _recorded(training_settings(self.path))
         network.load_state_dict(read(self.path / WEIGHTS)[0])
         return network.eval()
 
@@ -119,6 +123,14 @@ def train_all(
     return [read_trained(directory / one.key) for one in trainings]
 
 
+def training_settings(path: Path) -> dict[str, Any]:
+    """The settings of a training, which must be those that its directory is named by."""
+    settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
+    if key_of(settings) != path.name:
+        raise RunError(f"{path} is not the training that its name stands for: its settings were changed")
+    return settings
+
+
 def read_trained(path: Path) -> Trained:
     """The result of a finished training."""
     try:
@@ -126,6 +138,7 @@ def read_trained(path: Path) -> Trained:
         metrics = {name: nan if value is None else float(value) for name, value in record["metrics"].items()}
     except (OSError, ValueError, KeyError) as error:
         raise RunError(f"{path} holds no finished training: {error}") from None
+    training_settings(path)
     return Trained(path.name, path, metrics, record.get("reason", ""))
 
 
@@ -173,7 +186,7 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
     with one_thread(), open_run(path, settings, patience=PATIENCE) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
-        network = _make(settings, asked.seed)
+        network = _fresh(asked.blueprint, asked.seed)
         if asked.inherit is not None:
             _inherit(network, asked.inherit)
         try:
@@ -194,11 +207,16 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
         run.write(RESULT, json.dumps(record, indent=1) + "\n")
 
 
-def _make(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
-    """The network that a training's settings describe, with fresh weights."""
+def _fresh(made: Blueprint | Baseline, seed: int = 0) -> nn.Module:
+    """The network with fresh weights."""
+    return made.build(seed) if isinstance(made, Baseline) else build(made, seed=seed)
+
+
+def _recorded(settings: Mapping[str, Any]) -> nn.Module:
+    """The network that a training's settings describe; a baseline is code, which needs trust."""
     if "baseline" in settings:
-        return from_record(settings["baseline"]).build(seed)
-    return build(Blueprint.from_json(settings["blueprint"]), seed=seed)
+        return _fresh(from_record(settings["baseline"]))
+    return _fresh(Blueprint.from_json(settings["blueprint"]))
 
 
 def _inherit(network: nn.Module, weights: Path) -> None:

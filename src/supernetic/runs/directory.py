@@ -6,6 +6,9 @@
 
 Files are replaced atomically or appended line by line; a line torn by a kill is cut off on opening. A lock keeps a
 second process out and vanishes with the process that holds it.
+
+A run may come from someone else. It holds plain files and directories: one with a link in it is not written, since
+what is written there would land elsewhere.
 """
 
 from __future__ import annotations
@@ -13,12 +16,15 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
+from secrets import token_hex
 from time import monotonic, perf_counter, sleep
 from typing import Any, Self
 
@@ -28,22 +34,14 @@ from filelock import lock_descriptor
 
 from .. import __version__
 from ..errors import RunError
-from .files import LOCK, SETTINGS, TIMINGS, TRIALS
+from .files import LOCK as LOCK
+from .files import SETTINGS as SETTINGS
+from .files import TIMINGS as TIMINGS
+from .files import TRIALS as TRIALS
 
-__all__ = [
-    "SETTINGS",
-    "TIMINGS",
-    "TRIALS",
-    "Run",
-    "jsonable",
-    "open_run",
-    "read_records",
-    "read_settings",
-    "same_settings",
-    "write_atomically",
-]
-
-LEFTOVERS = {LOCK, f".{SETTINGS}.tmp"}  # all that a run killed before its first file can leave behind
+TEMPORARY = re.compile(r"\.(?P<name>.+?)(\.[0-9a-f]{16})?\.tmp")  # what `write_atomically` writes before it is in place
+FOLDERS = ("checkpoints", "snapshots", "figures", "code", "inherited")  # of a run's own files, beside its top
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; there it is looked at first
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,8 @@ class Run:
 
     def append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Add records to a `.jsonl` file, one line each."""
-        text = "".join(json.dumps(r, allow_nan=False, separators=(",", ":")) + "\n" for r in records)
-        with _errors(self.path), open(self.path / name, "ab") as file:
-            file.write(text.encode())
+        with _errors(self.path):
+            append_records(self.path / name, records)
 
     @contextmanager
     def timed(self, task: str) -> Iterator[None]:
@@ -88,26 +85,39 @@ class Run:
 
 
 def open_run(
-    path: str | Path, settings: Mapping[str, Any], *, patience: float = 0.0, uncompared: Sequence[str] = ()
+    path: str | Path,
+    settings: Mapping[str, Any],
+    *,
+    patience: float = 0.0,
+    uncompared: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
 ) -> Run:
     """The run at `path`: a new one, or the one with these very settings, ready to be resumed.
 
-    Another process that holds it is waited for, up to `patience` seconds. Settings that are `uncompared`, such as
-    `request` or `request.workers`, are kept but do not make it another run.
+    Args:
+        path: The run's directory.
+        settings: What the run is compared by.
+        patience: Seconds for which another process that holds it is waited for.
+        uncompared: Settings, such as `request` or `request.workers`, that are kept but do not make it another run.
+        files: Texts that the run keeps, by their paths in it.
     """
     path = Path(path)
-    wanted = tomllib.loads(tomli_w.dumps(_plain(settings)))  # what will be read back, so that both sides compare alike
+    wanted = tomllib.loads(tomli_w.dumps(plain(settings)))  # what will be read back, so that both sides compare alike
     with _errors(path):
-        if path.exists() and not (path / SETTINGS).exists() and {p.name for p in path.iterdir()} - LEFTOVERS:
+        if path.exists() and not (path / SETTINGS).exists() and not all(_is_leftover(p.name) for p in path.iterdir()):
             raise RunError(f"{path} holds other files and no {SETTINGS}: a run needs a directory of its own")
         path.mkdir(parents=True, exist_ok=True)
+        refuse_links(path)
         lock = _lock(path, patience)
         try:
+            _remove_temporary_files(path)
             if (path / SETTINGS).exists():
                 _compare(path, read_settings(path), wanted, uncompared)
             else:
                 versions = {"supernetic": __version__, "python": platform.python_version(), "numpy": np.__version__}
                 write_atomically(path / SETTINGS, tomli_w.dumps({**wanted, "versions": versions}))
+            for name, text in (files or {}).items():
+                _keep_file(path / name, text)
             for file in path.glob("*.jsonl"):
                 _cut_torn_line(file)
         except BaseException:
@@ -136,19 +146,35 @@ def read_records(file: Path) -> list[dict[str, Any]]:
 
 
 def same_settings(path: str | Path, settings: Mapping[str, Any]) -> bool:
-    """Whether the run at `path` has these settings."""
+    """Whether the run at `path` has these settings; its code is compared only if they say what it is."""
     try:
-        _compare(Path(path), read_settings(path), tomllib.loads(tomli_w.dumps(_plain(settings))))
+        there = read_settings(path)
+        if "code" not in settings:
+            there.pop("code", None)
+        _compare(Path(path), there, tomllib.loads(tomli_w.dumps(plain(settings))))
     except RunError:
         return False
     return True
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside the file, then put it in place, so that nobody ever sees half of it."""
-    temporary = path.with_name(f".{path.name}.tmp")
+def write_atomically(path: Path, content: str | bytes, *, sync: bool = False) -> None:
+    """Write beside the file, then put it in place, so that nobody ever sees half of it.
+
+    The file beside it has a name that nobody can foresee, and is new. A link in the file's place is replaced itself.
+
+    Args:
+        path: the file.
+        content: text, or bytes.
+        sync: whether to wait until the disk has it.
+    """
+    temporary = temporary_name(path)
     try:
-        temporary.write_text(text)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | _BINARY, 0o666)
+        with open(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError:
         with suppress(OSError):
@@ -156,17 +182,52 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
+def temporary_name(path: Path) -> Path:
+    """Where something is written before it is put in place: beside it, under a name that nobody can foresee."""
+    return path.with_name(f".{path.name}.{token_hex(8)}.tmp")
+
+
+def append_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Add records to a `.jsonl` file, one line each."""
+    text = "".join(json.dumps(r, allow_nan=False, separators=(",", ":")) + "\n" for r in records)
+    with open(_open_no_link(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
+        file.write(text.encode())
+
+
+def read_plain_file(run: Path, file: Path) -> bytes:
+    """The content of a file inside a run, reached through no link."""
+    try:
+        for part in (*file.relative_to(run).parents,)[:-1]:
+            _refuse_link(run / part)
+        with open(_open_no_link(file, os.O_RDONLY), "rb") as opened:
+            return opened.read()
+    except OSError as error:
+        raise RunError(f"{file} cannot be read: {error.strerror or error}") from None
+
+
+def refuse_links(run: Path) -> None:
+    """Refuse to write a run that holds a link, or anything else that is no plain file and no directory."""
+    with os.scandir(run) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # the temporary file of another process
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    refuse_links(Path(entry.path))
+                elif not stat.S_ISREG(mode):
+                    raise RunError(_link_message(Path(entry.path)))
+
+
 def jsonable(value: float) -> float | None:
     """A number for a record: non-finite ones are null."""
     return value if isfinite(value) else None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Settings as TOML can hold them: lists for tuples, and no key for what is not set."""
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items() if v is not None}
+        return {str(k): plain(v) for k, v in value.items() if v is not None}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, bool | int | float | str):
         return value
     raise RunError(f"a setting must be text, a number, a list or a table, got {value!r}")
@@ -196,7 +257,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _lock(path: Path, patience: float) -> int:
-    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = _open_no_link(path / LOCK, os.O_RDWR | os.O_CREAT)
     until = monotonic() + patience
     while True:
         try:
@@ -212,10 +273,51 @@ def _lock(path: Path, patience: float) -> int:
 
 def _cut_torn_line(file: Path) -> None:
     """Drop what follows the last newline: a record that a kill interrupted."""
-    data = file.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if whole < len(data):
-        os.truncate(file, whole)
+    with open(_open_no_link(file, os.O_RDWR), "r+b") as opened:
+        data = opened.read()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            opened.truncate(whole)
+
+
+def _is_leftover(name: str) -> bool:
+    """Whether a run that was killed before its first file can leave this behind."""
+    match = TEMPORARY.fullmatch(name)
+    return name == LOCK or (match is not None and match["name"] == SETTINGS)
+
+
+def _remove_temporary_files(path: Path) -> None:
+    """Remove what killed processes were writing; networks and models are runs and directories of their own."""
+    for folder in (path, *(path / name for name in FOLDERS)):
+        for file in folder.glob(".*.tmp"):
+            if TEMPORARY.fullmatch(file.name) and not file.is_dir():
+                file.unlink(missing_ok=True)
+
+
+def _keep_file(file: Path, text: str) -> None:
+    """Put a file into a run, unless it is there."""
+    if not file.exists() or file.read_bytes() != text.encode():
+        file.parent.mkdir(exist_ok=True)
+        write_atomically(file, text)
+
+
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would write other line ends
+
+
+def _open_no_link(path: Path, flags: int) -> int:
+    """A descriptor of a file that is no link; a new one gets the usual permissions."""
+    _refuse_link(path)
+    return os.open(path, flags | NO_LINKS | _BINARY, 0o666)
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise RunError(_link_message(path))
+
+
+def _link_message(path: Path) -> str:
+    what = f"a link to {os.readlink(path)!r}" if path.is_symlink() else "no plain file"
+    return f"{path} is {what}: a run that is written must hold plain files and directories, no link"
 
 
 @contextmanager

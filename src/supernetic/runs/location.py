@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import RunError
 from .directory import SETTINGS, Run, open_run, read_settings, same_settings
+from .trust import CODE, code_of_call
 
 
 @contextmanager
@@ -25,10 +26,14 @@ def open_or_resume(
 ) -> Iterator[Run]:
     """The run in the named directory; by default today's, with a number if there is a run of other settings.
 
-    An interruption is told how to go on: `advice`, in which `{path}` stands for the run.
+    It keeps a copy of every Python file that the call was given. An interruption is told how to go on: `advice`, in
+    which `{path}` stands for the run.
     """
+    table, texts = code_of_call()
+    settings = {**settings, CODE: table} if table else settings
     path = Path(out) if out is not None else _free(name, lambda p: same_settings(p, settings))
-    with open_run(path, settings, uncompared=uncompared) as run:
+    files = {f"{CODE}/{name}": text for name, text in texts.items()}
+    with open_run(path, settings, uncompared=uncompared, files=files) as run:
         try:
             yield run
         except KeyboardInterrupt as interruption:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
+import sys
 import tomllib
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from ..blueprint import Layer, halved
@@ -481,7 +482,15 @@ def read(path: Path) -> Space:
     if not path.is_file():
         raise InputError(f"the space file {path} does not exist")
     try:
-        return _read_python(path) if path.suffix == ".py" else _read_toml(path)
+        return _run_python(path.read_text("utf-8"), path) if path.suffix == ".py" else _read_toml(path)
+    except (InputError, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def run_python(text: str, path: Path) -> Space:
+    """The space that Python code assigns to `space`; `path` is the file that it is of, for messages."""
+    try:
+        return _run_python(text, path)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -494,15 +503,21 @@ def _read_toml(path: Path) -> Space:
     return declare(**{"name": path.stem, **settings})
 
 
-def _read_python(path: Path) -> Space:
+def _run_python(text: str, path: Path) -> Space:
+    module = ModuleType("<space>")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look there for the module of a class
     try:
-        space = runpy.run_path(str(path)).get("space")
+        exec(compile(text, str(path), "exec"), module.__dict__)
+        space = module.__dict__.get("space")
     except InputError:
         raise
     except (Exception, SystemExit) as error:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = lines[-1] if lines else getattr(error, "lineno", "?")
         raise InputError(f"line {line}: {type(error).__name__}: {error}") from None
+    finally:
+        sys.modules.pop(module.__name__, None)
     if not isinstance(space, Space):
         raise InputError(f"a Python file must assign a space to the name `space`, got {space!r}")
     return space

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from ..errors import RunError
+from ..runs.directory import write_atomically
 from .optim import Average
 
 KEPT = 2
@@ -136,16 +135,10 @@ def _steps(directory: Path) -> list[Path]:
 def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | str]) -> None:
     """Put a safetensors file in place at once, with a checksum over names, shapes and values."""
     note = json.dumps({**notes, "sha256": checksum(tensors)}, sort_keys=True)  # one entry: their order is not kept
-    temporary = path.with_name(f".{path.name}.tmp")
+    data = save({n: t.contiguous() for n, t in tensors.items()}, {"supernetic": note})
     try:
-        with open(temporary, "wb") as file:
-            file.write(save({n: t.contiguous() for n, t in tensors.items()}, {"supernetic": note}))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        write_atomically(path, data, sync=True)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise RunError(f"the checkpoint {path} cannot be written: {error.strerror or error}") from None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from supernetic.errors import RunError
+from supernetic.errors import RunError, TrustError
 from supernetic.jobs.train.job import TrainResult, train
 from supernetic.jobs.train.supernet_run import first_supernet, load_supernet
 from supernetic.runs.directory import read_settings
@@ -51,10 +51,16 @@ def test_a_space_in_python_is_read_again_and_compared(tmp_path: Path) -> None:
     )
     file.write_text(text.format("Mine"))
     small(str(file), out=tmp_path / "run")
-    assert repr(load_supernet(tmp_path / "run")[0].space) == repr(plain).replace("Macro", "Mine")
-    file.write_text(text.format("Other"))
-    with pytest.raises(RunError, match=r"was trained on another macro than .*mine\.py is now"):
+    with pytest.raises(TrustError, match=r"code/mine\.py .* --trust-code"):
         load_supernet(tmp_path / "run")
+    file.unlink()  # the run keeps a copy
+    assert repr(load_supernet(tmp_path / "run", trust_code=True)[0].space) == repr(plain).replace("Macro", "Mine")
+    (tmp_path / "run/code/mine.py").write_text(text.format("Other"))
+    with pytest.raises(RunError, match=r"code/mine\.py was changed"):
+        load_supernet(tmp_path / "run", trust_code=True)
+    file.write_text(text.format("Other"))
+    with pytest.raises(RunError, match=r"other settings: .*(fingerprint|sha256)"):
+        small(str(file), out=tmp_path / "run")
     small(plain, out=tmp_path / "object")
     assert load_supernet(tmp_path / "object")[0].space == plain
 

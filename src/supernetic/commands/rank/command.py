@@ -12,12 +12,14 @@ from ...errors import InputError
 from ...progress import OnEvent, ignore
 from ...ranking.combine import MEAN_RANK
 from ...ranking.top_n import TOP_SIZES
+from ...runs.trust import opens_runs
 from ...space import Space
 from .comparison import Comparison, Ranking, complete_rows, draw, sample_size
 from .parsing import ScoreLike, ScoreParser, ScoreSettings, SingleScore, TableLike, find_table
 from .result import RankResult
 
 
+@opens_runs
 def rank(
     space: str | Space = "nasbench201",
     *,
@@ -35,6 +37,7 @@ def rank(
     data: str | Path = "embedded",
     workers: int = 1,
     seed: int = 0,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> RankResult:
     """Correlate a score with the truth over all architectures that have both.
@@ -71,6 +74,7 @@ def rank(
         data: Images for proxies and for trainings on a subset.
         workers: Trainings on a subset at a time.
         seed: Of all random numbers.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Hears how many networks are scored.
 
     Returns:

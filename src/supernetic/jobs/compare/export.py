@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError, RunError, SupernetError
 from ...progress import Event, OnEvent
 from ...runs.directory import SETTINGS, Run, read_settings
+from ...runs.trust import require_name
 from .candidates import CHOSEN
 from .comparison import EXPORT, EXPORTED, MODELS, NETWORKS, TRAININGS
 from .train import load_inherited
@@ -52,7 +53,7 @@ def export_network(run: Path, record: Mapping[str, Any], *, out: str | Path | No
     from ...exporters.onnx import have_onnx
 
     network = read_network(run, record)
-    target = Path(out or run / MODELS) / str(record["name"])
+    target = Path(out or run / MODELS) / require_name(record["name"])
     save_model(target, network, card_of(run, record, network), onnx=have_onnx())
     return target
 
@@ -64,6 +65,10 @@ def read_networks(run: Path) -> list[dict[str, Any]]:
         records: list[dict[str, Any]] = json.loads(file.read_text())
         if not all({"name", "role", "key"} <= r.keys() for r in records):
             raise ValueError("a network has no name, role or key")
+        for record in records:
+            require_name(record["name"], f"the name of a network in {file}")
+            if record["key"] is not None:
+                require_name(record["key"], f"the key of a network in {file}")
     except FileNotFoundError:
         raise RunError(f"{run} holds no finished search: it has no {file.name}") from None
     except (OSError, ValueError, TypeError, AttributeError) as error:
@@ -74,6 +79,7 @@ def read_networks(run: Path) -> list[dict[str, Any]]:
 def read_network(run: Path, record: Mapping[str, Any]) -> Network:
     """The network of a record, with the weights that are exported."""
     from ...blueprint import Blueprint
+    from ...networks.pool import training_settings
     from ...nn.network import Network
     from ...training.checkpoint import read
 
@@ -81,7 +87,7 @@ def read_network(run: Path, record: Mapping[str, Any]) -> Network:
     if is_inherited(record):
         return load_inherited(run, name)
     path = run / TRAININGS / str(record["key"])
-    settings = read_settings(path) if record["key"] else {}
+    settings = training_settings(path) if record["key"] else {}
     if record["key"] and "blueprint" not in settings:
         raise InputError(f"{name} is not a network of ours: only those with a blueprint can be exported")
     if reason := missing_weights(run, record):

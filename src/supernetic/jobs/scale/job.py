@@ -17,6 +17,7 @@ from ...parallel.workers import usual_workers
 from ...progress import Event, OnEvent
 from ...reports.scale import write_scale
 from ...runs.directory import Run
+from ...runs.trust import opens_runs
 from ...samplers.hierarchical import Hierarchical
 from ...scaling.budgets import Budgets
 from ...scaling.generalise import DEFAULT_FAMILY
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 MEASURED_ARCHS = 12  # that are drawn to see how fast everything is
 
 
+@opens_runs
 def scale(
     data: str | Path = "embedded",
     *,
@@ -73,6 +75,7 @@ def scale(
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> Family:
     """Search a base model jointly with the strategies that scale it; train, test and export the family.
@@ -105,6 +108,7 @@ def scale(
         seed: Of all randomness.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
     Returns:

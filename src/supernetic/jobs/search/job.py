@@ -23,6 +23,7 @@ from ...proxies import PROXIES, full_name
 from ...ranking.ensemble import RANK
 from ...reports import write_report
 from ...runs.directory import Run
+from ...runs.trust import opens_runs
 from ...samplers.step import Sampler
 from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
@@ -56,6 +57,7 @@ MEASURED_ARCHS = 24  # that are drawn to see how fast everything is
 LATENCY_ENGINE = {"engine": "onnx", "threads": 1}  # how milliseconds are measured
 
 
+@opens_runs
 def search(
     data: str | Path = "embedded",
     *,
@@ -85,6 +87,7 @@ def search(
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> SearchResult:
     """From images and limits to finished models: train a supernet, search it, retrain and test the models, export them.
@@ -125,6 +128,7 @@ def search(
         seed: Of all randomness.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
     Returns:

@@ -20,6 +20,7 @@ from ...evaluators.cost import COSTS
 from ...objective import Constraint, Objective, combine
 from ...progress import Event, OnEvent
 from ...runs.location import open_or_resume
+from ...runs.trust import opens_runs
 from ...searchers import Searcher, SearchProblem, run_search
 from ...space import Arch, SequentialSpace, Space
 from ..job import RESULT
@@ -41,6 +42,7 @@ CLASSES = {"CIFAR-10": 10, "CIFAR-100": 100, "ImageNet16-120": 120}
 MAX_SAMPLED_ROWS = 2000  # rows that stand for a table whose costs are slow to compute
 
 
+@opens_runs
 def search_table(
     table: str | Path | Table | None = None,
     *,
@@ -58,6 +60,7 @@ def search_table(
     allow_test_columns: bool = False,
     seed: int = 0,
     out: str | Path | None = None,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> TableSearchResult:
     """Search a benchmark table for the best architectures under limits; it takes seconds.
@@ -81,6 +84,7 @@ def search_table(
         allow_test_columns: Search on test columns, which is a study of the searcher; the run records it.
         seed: Of the searcher.
         out: The run directory, by default `runs/<date>-<space>`.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
     Returns:

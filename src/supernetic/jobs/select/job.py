@@ -19,6 +19,7 @@ from ...progress import OnEvent
 from ...reports.select import RECORD, write_select
 from ...result import Result
 from ...runs.directory import TIMINGS, Run
+from ...runs.trust import opens_runs
 from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
 from ...training.recipe import Recipe, read_recipe
@@ -35,6 +36,7 @@ DEFAULT_MINUTES = 8.0  # that automatic sizes are fitted into
 TRAININGS, RATES_FILE, TRAINED = "trainings", "rates.json", "trainings.csv"
 
 
+@opens_runs
 def select(
     data: str | Path = "embedded",
     *,
@@ -50,6 +52,7 @@ def select(
     workers: int | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> SelectResult:
     """Which model suits the data: train all on nested subsets, compare them by calibrated cross-entropy, decide.
@@ -72,6 +75,7 @@ def select(
         workers: Trainings at a time; as many as processors by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
     Returns:

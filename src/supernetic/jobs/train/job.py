@@ -15,6 +15,7 @@ from ...objective import parse_quantity
 from ...progress import OnEvent
 from ...result import Result
 from ...runs.directory import Run, read_records
+from ...runs.trust import opens_runs
 from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler
 from ...space import Space
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 
+@opens_runs
 def train(
     space: str | Space,
     data: str | Path = "embedded",
@@ -47,6 +49,7 @@ def train(
     seed: int = 0,
     out: str | Path | None = None,
     dry_run: bool = False,
+    trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> TrainResult:
     """Train a supernet; a run that exists with the same settings is resumed, or read if it is finished.
@@ -72,6 +75,7 @@ def train(
         seed: Of all randomness.
         out: The run directory.
         dry_run: Check everything, return what would be done, and write nothing.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
     Returns:

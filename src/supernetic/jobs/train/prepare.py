@@ -16,6 +16,7 @@ from ...errors import InputError, UnknownNameError
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
 from ...runs.space_record import space_record
+from ...runs.trust import Policy, current_policy, install_policy
 from ...samplers.named import sampler as named_sampler
 from ...samplers.step import Sampler, WithLayerCost
 from ...space import Space
@@ -98,7 +99,7 @@ class PreparedTraining:
         processes = int(self.settings.get("processes", 1))
         if processes == 1:
             return self.steps(run)
-        task = self.space, self.settings, self.recipe, run.path, run.lock
+        task = self.space, self.settings, self.recipe, run.path, run.lock, current_policy()
         return launch_ranks(_one_of_several, processes, *task, keep_open=[run.lock])
 
     def steps(self, run: Run | None) -> Iterator[Progress]:
@@ -133,11 +134,12 @@ class PreparedTraining:
 
 
 def _one_of_several(
-    space: Space, settings: dict[str, Any], recipe: Recipe, path: Path, lock: int
+    space: Space, settings: dict[str, Any], recipe: Recipe, path: Path, lock: int, policy: Policy
 ) -> Iterator[Progress]:
     """What each of several processes does. All make the same untrained supernet; the first has the run."""
     from ...datasets import load
 
+    install_policy(policy)
     os.environ["OMP_NUM_THREADS"] = str(settings["threads"])  # else accelerate takes all processors, and says so
     supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
     training = PreparedTraining(space, supernet, load(**settings["load"]), recipe, settings, ())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import RunError
 from ...runs.directory import read_settings
 from ...runs.space_record import space_of
+from ...runs.trust import opens_runs
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
@@ -18,10 +19,12 @@ WEIGHTS, SPLITS = "supernet.safetensors", "splits.json"
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 
-def load_supernet(run: str | Path, step: int | None = None) -> tuple[Supernet, Dataset]:
+@opens_runs
+def load_supernet(run: str | Path, step: int | None = None, *, trust_code: bool = False) -> tuple[Supernet, Dataset]:
     """The trained supernet of a run, ready for evaluation, and the data that it was trained on.
 
-    With a `step`, the supernet as it was after so many: one of the run's snapshots.
+    With a `step`, the supernet as it was after so many: one of the run's snapshots. A space that is code of the run
+    needs `trust_code`.
     """
     from ...datasets import load
     from ...supernets.supernet import Supernet
@@ -76,7 +79,7 @@ def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None
     supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
     if start is not None:
         theirs = space_of(Path(start), read_settings(start))
-        if theirs != space:
+        if theirs != space and theirs.fingerprint != space.fingerprint:  # a Python file makes a new class each time
             raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
         supernet.load_state_dict(read(finished_weights(Path(start)))[0])
     return supernet
