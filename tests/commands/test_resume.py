@@ -92,10 +92,11 @@ def test_what_cannot_be_resumed_is_named(tmp_path: Path) -> None:
         resume(inside)
     search_table("nasbench201", evaluations=5, out=tmp_path / "old")
     settings = tomllib.loads((tmp_path / "old" / "run.toml").read_text())
-    del settings["request"]
-    (tmp_path / "old" / "run.toml").write_text(tomli_w.dumps(settings))
-    with pytest.raises(RunError, match="give the command that began the run once more"):
-        resume(tmp_path / "old")
+    for damaged in ({}, {"request": "macro"}, {"request": ["macro"]}):
+        kept = {k: v for k, v in settings.items() if k != "request"}
+        (tmp_path / "old" / "run.toml").write_text(tomli_w.dumps({**damaged, **kept}))
+        with pytest.raises(RunError, match="give the command that began the run once more"):
+            resume(tmp_path / "old")
 
 
 def test_the_record_is_readable(tmp_path: Path) -> None:

@@ -9,9 +9,7 @@ import pytest
 
 from supernetic.errors import RunError, TrustError
 from supernetic.objective import Constraint, Objective
-from supernetic.runs.directory import open_run
-from supernetic.runs.files import REQUEST
-from supernetic.runs.request import from_record, load_request, save_request, to_record
+from supernetic.runs.request import from_record, to_record
 from supernetic.runs.trust import trusting
 from supernetic.samplers.sandwich import Sandwich
 from supernetic.samplers.step import Draw, Sampler, Step
@@ -25,10 +23,8 @@ ASKED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_what_is_remembered_is_recalled_without_place_and_watchers(tmp_path: Path) -> None:
-    with open_run(tmp_path / "run", {"seed": 3}) as run:
-        save_request(run, {**ASKED, "recipe": None, "out": "here", "dry_run": False, "progress": print})
-    assert load_request(tmp_path / "run") == ASKED
+def test_what_is_recorded_is_restored() -> None:
+    assert from_record(json.loads(json.dumps(to_record({**ASKED, "limit": None})))) == ASKED
 
 
 def test_files_are_said_by_their_full_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,11 +106,3 @@ def test_classes_that_cannot_be_meant_are_named_with_trust_too(name: str, text: 
 def test_settings_that_do_not_fit_are_named() -> None:
     with pytest.raises(RunError, match=r"macro:Macro cannot be made of its record \(.*nonsense"):
         from_record({"space": {"class": "supernetic.spaces.macro:Macro", "settings": {"nonsense": 1}}})
-
-
-@pytest.mark.parametrize("text", [None, "{", "[]"])
-def test_a_missing_or_damaged_record_is_named(tmp_path: Path, text: str | None) -> None:
-    if text:
-        (tmp_path / REQUEST).write_text(text)
-    with pytest.raises(RunError, match=r"request.json does not say .*: give the command that began the run once more"):
-        load_request(tmp_path)

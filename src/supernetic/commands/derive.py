@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, SupernetError, UnknownNameError
+from ..errors import SupernetError, UnknownNameError
 from ..jobs.compare.comparison import MODELS, TRAININGS
 from ..jobs.compare.export import card_of
 from ..jobs.train.prepare import DEFAULT_RECIPE
@@ -18,7 +18,7 @@ from ..objective import Metrics, show_quantity
 from ..progress import Event, OnEvent, ignore
 from ..result import Result
 from ..runs.directory import open_run, read_settings
-from ..runs.trust import opens_runs
+from ..runs.trust import opens_runs, require_name
 from ..space import Arch, Space
 
 if TYPE_CHECKING:

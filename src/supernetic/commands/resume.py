@@ -47,7 +47,7 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
     if kind not in JOBS:
         inside = f"; it is part of {path.parents[1]}" if kind == "network" else ""
         raise RunError(f"{path} is a run of {kind!r}: only {', '.join(JOBS)} can be resumed{inside}")
-    if "request" not in settings:
+    if not isinstance(settings.get("request"), dict):
         raise RunError(f"{path} does not say what was asked for: give the command that began the run once more")
     request, do = map(_load, JOBS[kind])
     with following(path):

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import catalog
 from ..errors import InputError, SupernetError, UnknownNameError
-from ..progress import Event, OnEvent, ignore
-from ..runs.directory import same_settings
-from ..runs.location import open_or_resume, resolve_directory
-from ..runs.request import save_request
+from ..jobs.job import RESULT, Job, Step, run_job
+from ..progress import Event, OnEvent
+from ..result import Result
+from ..runs.directory import Run, same_settings
 from ..runs.trust import opens_runs
 from ..space import Space
 from .measures.measure import Measure, Measured, read_measure
-from .result import StudyResult, planned_result, write_result
+from .request import StudyRequest
+from .result import StudyResult, planned_result, read_study_result, write_result
 from .study_file import Study, read_study
 from .trainings import Cell, Training, cell_name, estimate_seconds, prepare, train_and_measure, trainings
 
@@ -53,38 +57,116 @@ def study(
     Returns:
         What the study found; of a dry run, what it would do.
     """
-    if workers < 1:
-        raise InputError(f"workers must be at least 1, got {workers}")
-    plan = read_study(file, None if data is None else str(data))
-    measure = read_measure(plan.measure)
-    identity = {"job": "study", "name": plan.name, "title": plan.title, "scale": plan.scale}
-    path = resolve_directory(_own_directory(plan.name, identity) if out is None else out, plan.name, lambda _: False)
-    cells, spaces = check_study(plan, measure, path.parent / TRAININGS_FOLDER)
-    unique = {t.path: t for t in cells.values()} if measure.trains else {}
-    todo = [t for t in unique.values() if not t.done]
-    done = len(unique) - len(todo)
-    if dry_run:
-        seconds = estimate_seconds(todo[0]) * len(todo) / min(workers, len(todo)) if todo else None
-        return planned_result(plan, [*unique.values()], done, seconds)
-    if todo:
-        prepare(todo[0])  # finds bad data before anything is written
-    send = on_event or ignore
-    with open_or_resume(path, plan.name, identity) as run:
-        save_request(run, {"file": str(Path(file).resolve()), "data": data, "workers": workers})
-        answers = train_and_measure(cells, spaces, measure, workers, send)
-        failed = {cell_name(cell): a for cell, a in answers.items() if isinstance(a, str)}
-        for name, reason in failed.items():
-            send(Event("train", text=f"{name} failed: {reason}"))
-        if len(failed) == len(answers):
-            raise SupernetError(f"every training failed: {next(iter(failed.values()))}")
-        measured = {cell: a for cell in cells if isinstance(a := answers[cell], Measured)}
-        return write_result(run, plan, measure, cells, measured, failed, done)
+    return study_by(StudyRequest(file, data, workers), out=out, dry_run=dry_run, on_event=on_event)
+
+
+def study_by(
+    request: StudyRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
+) -> StudyResult:
+    """Do what a request says."""
+    plan = read_study(request.file, None if request.data is None else str(request.data))
+    path = Path(out) if out is not None else _own_directory(plan.name, _identity(plan))
+    result = run_job(partial(StudyJob.prepare, request, plan, path), out=path, dry_run=dry_run, on_event=on_event)
+    assert isinstance(result, StudyResult)
+    return result
+
+
+@dataclass(frozen=True)
+class StudyPlan(Result):
+    """What is trained already, and what is not."""
+
+    dry: StudyResult  # the same as the result of a dry run
+
+    def lines(self) -> list[str]:
+        """Nothing beforehand: variants are named as they are trained."""
+        return []
+
+
+@dataclass(frozen=True)
+class StudyJob(Job[StudyPlan, StudyResult]):
+    """A study that is prepared: its file read, its spaces, recipes and claims checked."""
+
+    kind: ClassVar[str] = "study"
+    uncompared: ClassVar[tuple[str, ...]] = ("request",)  # a changed file trains only what is new
+
+    request: StudyRequest
+    study: Study
+    measure: Measure
+    cells: Mapping[Cell, Training]
+    spaces: Mapping[str, Space]
+
+    @classmethod
+    def prepare(cls, request: StudyRequest, study: Study, path: Path, send: OnEvent) -> StudyJob:
+        """Everything that can be known and refused before the first step."""
+        measure = read_measure(study.measure)
+        cells, spaces = check_study(study, measure, path.parent / TRAININGS_FOLDER)
+        return cls(request, study, measure, cells, spaces)
+
+    @property
+    def asked(self) -> StudyRequest:
+        """What was asked for."""
+        return self.request
+
+    @property
+    def title(self) -> str:
+        """The study's name."""
+        return self.study.name
+
+    @property
+    def trainings(self) -> list[Training]:
+        """Each once: variants may share them."""
+        return list({t.path: t for t in self.cells.values()}.values()) if self.measure.trains else []
+
+    def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
+        """A study of the same name and title goes on, whatever its file says now."""
+        return all(settings.get(k) == v for k, v in _identity(self.study).items())
+
+    def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> StudyPlan:
+        """What is left to train; bad data are found now, before anything is written."""
+        todo = [t for t in self.trainings if not t.done]
+        if todo:
+            prepare(todo[0])
+        return StudyPlan(planned_result(self.study, self.trainings, len(self.trainings) - len(todo), None))
+
+    def settings(self, plan: StudyPlan) -> dict[str, Any]:
+        """What makes two studies one."""
+        return _identity(self.study)
+
+    def steps(self, plan: StudyPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
+        """One that runs every time: each training is done when its own file is there, and so is each measure."""
+
+        def work(run: Run) -> None:
+            answers = train_and_measure(self.cells, self.spaces, self.measure, self.request.workers, send)
+            failed = {cell_name(cell): a for cell, a in answers.items() if isinstance(a, str)}
+            for name, reason in failed.items():
+                send(Event("train", text=f"{name} failed: {reason}"))
+            if len(failed) == len(answers):
+                raise SupernetError(f"every training failed: {next(iter(failed.values()))}")
+            measured = {cell: a for cell in self.cells if isinstance(a := answers[cell], Measured)}
+            result = write_result(run, self.study, self.measure, self.cells, measured, failed, plan.dry.done)
+            run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+
+        return [Step("train", "", work)]
+
+    def planned(self, plan: StudyPlan) -> StudyResult:
+        """What would be done, with the time that it may take."""
+        todo = [t for t in self.trainings if not t.done]
+        seconds = estimate_seconds(todo[0]) * len(todo) / min(self.request.workers, len(todo)) if todo else None
+        return replace(plan.dry, seconds=seconds)
+
+    def read(self, path: Path) -> StudyResult:
+        """The result that the last run of the step wrote."""
+        return read_study_result(path)
+
+
+def _identity(study: Study) -> dict[str, Any]:
+    return {"job": "study", "name": study.name, "title": study.title, "scale": study.scale}
 
 
 def _own_directory(name: str, identity: Mapping[str, Any]) -> Path:
     """The default directory of a study; another study of the same name gets a number."""
     paths = (STUDIES_FOLDER / (name if i == 1 else f"{name}-{i}") for i in count(1))
-    return next(p for p in paths if not p.exists() or same_settings(p, identity))
+    return next(p for p in paths if not p.exists() or same_settings(p, identity, ("request",)))
 
 
 def check_study(plan: Study, measure: Measure, folder: Path) -> tuple[dict[Cell, Training], dict[str, Space]]:

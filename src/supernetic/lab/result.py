@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
+from ..errors import RunError
+from ..jobs.job import RESULT
 from ..reports.page import REPORT
 from ..result import Result
 from ..runs.directory import Run
@@ -210,3 +214,15 @@ def _count(n: int, what: str) -> str:
 def _cell(spread: Numbers | None) -> str:
     mean, sd = (spread or {}).get("mean"), (spread or {}).get("sd")
     return "-" if mean is None else f"{mean:.3f}" + (f" ±{sd:.3f}" if sd is not None else "")
+
+
+def read_study_result(run: Path) -> StudyResult:
+    """The result of a study that came to its end."""
+    try:
+        record = json.loads((run / RESULT).read_text())
+        fields = {f.name: record[f.name] for f in dataclasses.fields(StudyResult)}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{run} is not finished: {error}; `supernetic resume {run}` goes on") from None
+    for name in ("variants", "seeds", "claims", "shown"):
+        fields[name] = tuple(fields[name])
+    return StudyResult(**fields)

@@ -145,13 +145,13 @@ def read_records(file: Path) -> list[dict[str, Any]]:
         raise RunError(f"{file} is damaged, not only cut short: {e}") from None
 
 
-def same_settings(path: str | Path, settings: Mapping[str, Any]) -> bool:
+def same_settings(path: str | Path, settings: Mapping[str, Any], uncompared: Sequence[str] = ()) -> bool:
     """Whether the run at `path` has these settings; its code is compared only if they say what it is."""
     try:
         there = read_settings(path)
         if "code" not in settings:
             there.pop("code", None)
-        _compare(Path(path), there, tomllib.loads(tomli_w.dumps(plain(settings))))
+        _compare(Path(path), there, tomllib.loads(tomli_w.dumps(plain(settings))), uncompared)
     except RunError:
         return False
     return True

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 # Every run
-SETTINGS = "run.toml"  # settings, seeds, the space's fingerprint, versions
-REQUEST = "request.json"  # the arguments that the job was called with, for `resume`
+SETTINGS = "run.toml"  # the request, settings, seeds, the space's fingerprint, versions
 TIMINGS = "timings.jsonl"  # how long each step took; may differ between two runs of the same settings
 LOCK = ".lock"  # keeps a second process out
 RESULT = "result.json"  # the result of a finished job, or of one network's training

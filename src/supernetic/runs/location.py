@@ -31,7 +31,7 @@ def open_or_resume(
     """
     table, texts = code_of_call()
     settings = {**settings, CODE: table} if table else settings
-    path = Path(out) if out is not None else _free(name, lambda p: same_settings(p, settings))
+    path = Path(out) if out is not None else _free(name, lambda p: same_settings(p, settings, uncompared))
     files = {f"{CODE}/{name}": text for name, text in texts.items()}
     with open_run(path, settings, uncompared=uncompared, files=files) as run:
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -12,11 +11,8 @@ from typing import Any, NamedTuple
 from ..errors import InputError, RunError
 from ..objective import Constraint, Objective
 from ..space import Space
-from .directory import Run
-from .files import REQUEST
 from .trust import class_name, given_class, require_trust
 
-UNSAID = ("out", "dry_run", "on_event", "trust_code")  # arguments that say where and how to watch, not what
 OBJECT = "object "  # how the words for what has none begin
 LONGEST = 1000  # characters of them
 CLASS, SETTINGS = "class", "settings"  # of the record of an object
@@ -41,24 +37,6 @@ KINDS = {
     "searcher": Kind("searchers", _has("search", "needs_budget")),
     "evaluator": Kind("evaluators", _has("metrics", "__call__")),
 }
-
-
-def save_request(run: Run, arguments: Mapping[str, Any]) -> None:
-    """Keep a job's arguments in its run; unlike settings, they are not compared."""
-    run.write(REQUEST, json.dumps(to_record({k: v for k, v in arguments.items() if k not in UNSAID}), indent=1) + "\n")
-
-
-def load_request(path: Path) -> dict[str, Any]:
-    """The arguments that `save_request` kept."""
-    try:
-        record = json.loads((path / REQUEST).read_text())
-        if not isinstance(record, dict):
-            raise ValueError("it is no table")
-    except (OSError, ValueError) as error:
-        raise RunError(
-            f"{path / REQUEST} does not say what was asked for ({error}): give the command that began the run once more"
-        ) from None
-    return from_record(record)
 
 
 def to_record(arguments: Mapping[str, Any]) -> dict[str, Any]:
