@@ -3,7 +3,7 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from supernetic.nn.run import NO_REGULARISATION, Regularisation
 from supernetic.runs.directory import open_run
 from supernetic.samplers.attentive import Attentive
 from supernetic.samplers.sandwich import Sandwich
-from supernetic.samplers.step import Draw, Path, Sampler, Step
+from supernetic.samplers.step import Draw, SampledPath, Sampler, Step
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.samplers.uniform import Uniform
 from supernetic.space import Arch, Space
@@ -135,7 +135,7 @@ class Twice:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         archs: list[Arch] = [(1, option, 1, 1, 1, 1, 1, 1) for option in (1, 1, 2)]
-        return Step(tuple(Path(a) for a in archs), reduction="mean", average_by_use=True)
+        return Step(tuple(SampledPath(a) for a in archs), reduction="mean", average_by_use=True)
 
 
 def test_options_that_are_used_more_often_learn_no_faster(exact: Make) -> None:
@@ -335,12 +335,12 @@ def test_refusals(regularisation: Make) -> None:
 LONG = Recipe(lr=0.05, length="7 steps", warmup="2 steps", weight_decay=1e-4, dropout=0.3, drop_connect=0.2, ema=0.9)
 
 
-def record(path: File) -> tuple[bytes, bytes]:
+def record(path: Path) -> tuple[bytes, bytes]:
     newest = max((path / "checkpoints" / "training").iterdir())
     return newest.read_bytes(), (path / METRICS).read_bytes()
 
 
-def test_stopping_after_any_step(tmp_path: File, augmented: Any) -> None:
+def test_stopping_after_any_step(tmp_path: Path, augmented: Any) -> None:
     def train(name: str, stop: int = 0) -> dict[str, Tensor]:
         net = supernet()
         with open_run(tmp_path / name, {}) as run:
@@ -366,7 +366,7 @@ def test_stopping_after_any_step(tmp_path: File, augmented: Any) -> None:
 
 @pytest.mark.parametrize("ema", [0.0, 0.8])
 def test_snapshots_are_the_weights_that_a_training_would_end_with(
-    tmp_path: File, regularisation: Make, ema: float
+    tmp_path: Path, regularisation: Make, ema: float
 ) -> None:
     recipe = Recipe(lr=0.05, schedule="constant", ema=ema, length="5 steps")
     with open_run(tmp_path / "run", {}) as run:
@@ -380,7 +380,7 @@ def test_snapshots_are_the_weights_that_a_training_would_end_with(
     assert all(torch.equal(tensors[n], t) for n, t in short.state_dict().items())
 
 
-def test_metrics_are_means_over_intervals(tmp_path: File, augmented: Any) -> None:
+def test_metrics_are_means_over_intervals(tmp_path: Path, augmented: Any) -> None:
     with open_run(tmp_path / "run", {}) as run:
         run.append(METRICS, [{"task": "earlier", "step": 99, "loss": 1.0}])
         losses = [p.loss for p in fit(supernet(), augmented, Uniform(), LONG, run, log_every=4)]
@@ -391,7 +391,7 @@ def test_metrics_are_means_over_intervals(tmp_path: File, augmented: Any) -> Non
     assert [r["loss"] for r in records[1:]] == pytest.approx(means)
 
 
-def test_a_damaged_checkpoint_costs_steps_but_changes_nothing(tmp_path: File, augmented: Any) -> None:
+def test_a_damaged_checkpoint_costs_steps_but_changes_nothing(tmp_path: Path, augmented: Any) -> None:
     def train(name: str) -> None:
         with open_run(tmp_path / name, {}) as run:
             run_to_end(supernet(), augmented, Uniform(), LONG, run, checkpoint_every=3, log_every=3)
@@ -433,7 +433,7 @@ with open_run(sys.argv[1], {}) as run:
 """
 
 
-def test_kill_9_and_resume_is_byte_identical(tmp_path: File) -> None:
+def test_kill_9_and_resume_is_byte_identical(tmp_path: Path) -> None:
     def start(name: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", SCRIPT, str(tmp_path / name)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -24,7 +24,7 @@ from ..costs.table import LayerCost, Metric, costs_of, name_of, scale_of
 from ..errors import BudgetError, InputError, UnknownNameError
 from ..objective import Constraint
 from ..space import Arch, Archs, SequentialSpace, Space
-from .step import Draw, Path, Step
+from .step import Draw, SampledPath, Step
 
 BATCH, TRIES = 32, 400  # proposals at a time; batches before giving up
 
@@ -63,7 +63,7 @@ class Attentive:
             score = np.asarray((self.predictor or draw.score)(archs), dtype=float)
             score = np.where(np.isnan(score), -np.inf, score)  # a loss that is no number is a bad one
             archs = [archs[int(score.argmax() if self.up == "best" else score.argmin())]]
-        return Step((Path(archs[0], regularise=True),))
+        return Step((SampledPath(archs[0], regularise=True),))
 
 
 def _proposed(proposal: Proposal, place: int, rng: np.random.Generator, k: int) -> Archs:

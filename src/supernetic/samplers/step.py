@@ -1,4 +1,4 @@
-"""What a sampler is given and what it returns: `sampler(space, Draw) -> Step`, a few `Path`s and one update."""
+"""What a sampler is given and what it returns: `sampler(space, Draw) -> Step`, a few `SampledPath`s and one update."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def no_score(archs: Sequence[Arch]) -> list[float]:
 class Draw(NamedTuple):
     """What a draw may depend on. `score` is minus the loss on this step's batch: higher is better.
 
-    Samplers at a latency need the `price` of layers.
+    Samplers at a latency budget need `layer_cost`. A sampler that compares candidates needs a `score`: see
+    `supernetic.batch_score`.
     """
 
     rng: np.random.Generator
@@ -30,7 +31,7 @@ class Draw(NamedTuple):
     layer_cost: LayerCost | None = None
 
 
-class Path(NamedTuple):
+class SampledPath(NamedTuple):
     """One forward and backward pass.
 
     The target is the label, or the detached answer of the last path before it that learned from labels. Only a path
@@ -46,12 +47,12 @@ class Path(NamedTuple):
 class Step(NamedTuple):
     """The paths whose gradients make one update.
 
-    They share a batch unless `fresh_batch`. Gradients are averaged or summed over the paths; with `even`, weights that
-    only some of the paths use get the mean over those paths in place of their sum, so that often used options learn no
-    faster than others.
+    They share a batch unless `fresh_batch`. Gradients are averaged or summed over the paths. With `average_by_use`,
+    weights that only some of the paths use get the mean over those paths in place of their sum, so that often used
+    options learn no faster than others.
     """
 
-    paths: tuple[Path, ...]
+    paths: tuple[SampledPath, ...]
     fresh_batch: bool = False
     reduction: Literal["mean", "sum"] = "mean"
     average_by_use: bool = False
@@ -65,7 +66,7 @@ class Sampler(Protocol):
 
 
 class WithLayerCost(NamedTuple):
-    """A sampler that knows the price of layers, for budgets in milliseconds."""
+    """A sampler that knows the cost of layers, for budgets in milliseconds."""
 
     sampler: Sampler
     layer_cost: LayerCost

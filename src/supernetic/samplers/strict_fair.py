@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..errors import ArchError, UnknownNameError
 from ..space import Arch, Space
-from .step import Draw, Path, Step
+from .step import Draw, SampledPath, Step
 
 PROBES = 64  # valid networks whose genes are changed to see which choices are free
 
@@ -49,7 +49,7 @@ class StrictFair:
                 paths = np.flatnonzero(limit == options)
                 archs[paths, i] = deal(draw.rng, options, len(paths))
         average_by_use = any(len(space.choices[i].options) < m for i in fair)
-        paths_ = tuple(Path(tuple(row), regularise=True) for row in archs.tolist())
+        paths_ = tuple(SampledPath(tuple(row), regularise=True) for row in archs.tolist())
         return Step(paths_, self.fresh_batch, self.reduction, average_by_use)
 
 

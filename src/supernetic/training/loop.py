@@ -24,7 +24,7 @@ from ..nn.norm import batch_statistics
 from ..nn.run import NO_REGULARISATION, Regularisation
 from ..nn.strided import in_layout, layout_of
 from ..runs.directory import TIMINGS, Run
-from ..samplers.step import Draw, Path, Sampler, Step, batches_per_step
+from ..samplers.step import Draw, SampledPath, Sampler, Step, batches_per_step
 from ..space import Arch
 from .checkpoint import Checkpoints, State, save_snapshot
 from .loss import label_loss, teacher_loss
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped]
 
 METRICS = "metrics.jsonl"
-NETWORK = Step((Path((), regularise=True),))  # a network has one path, and no choice
+NETWORK = Step((SampledPath((), regularise=True),))  # a network has one path, and no choice
 
 
 class Source(Protocol):
@@ -225,17 +225,17 @@ class _Worker:
     def _score(self, batch: tuple[Tensor, Tensor], slice_side: str, archs: Sequence[Arch]) -> list[float]:
         """Minus the loss of each architecture on a batch, with the batch's own BN statistics; nothing is changed."""
         with batch_statistics(self.model):
-            logits = [self._forward(self.model, batch[0], Path(arch), slice_side) for arch in archs]
+            logits = [self._forward(self.model, batch[0], SampledPath(arch), slice_side) for arch in archs]
         losses = torch.stack([label_loss(z, batch[1], self.recipe.label_smoothing) for z in logits])
         return (-self._over_processes(losses)).tolist()
 
-    def _passes(self, drawn: Step, step: int) -> list[tuple[Path, str]]:
+    def _passes(self, drawn: Step, step: int) -> list[tuple[SampledPath, str]]:
         """Paths with the side that each takes; in turns, or all paths by one side and then by the other."""
         if self.recipe.slice_sides == "both":
             return [(path, slice_side) for slice_side in self.slice_sides for path in drawn.paths]
         return [(path, self.slice_sides[(step + k) % len(self.slice_sides)]) for k, path in enumerate(drawn.paths)]
 
-    def _forward(self, net: nn.Module, x: Tensor, path: Path, slice_side: str) -> Tensor:
+    def _forward(self, net: nn.Module, x: Tensor, path: SampledPath, slice_side: str) -> Tensor:
         regularisation = self.regularisation if path.regularise else NO_REGULARISATION
         logits: Tensor = (
             net(x, regularisation) if self.sampler is None else net(x, path.arch, regularisation, slice_side)
