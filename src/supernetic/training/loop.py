@@ -7,9 +7,9 @@ training ends with the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 from time import perf_counter
@@ -20,17 +20,16 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import InputError, SupernetError
-from ..nn.norm import batch_statistics
 from ..nn.run import NO_REGULARISATION, Regularisation
 from ..nn.strided import in_layout, layout_of
 from ..runs.directory import TIMINGS, Run
 from ..samplers.step import Draw, SampledPath, Sampler, Step, batches_per_step
 from ..space import Arch
 from .checkpoint import Checkpoints, State, save_snapshot
-from .loss import label_loss, teacher_loss
 from .optim import Average, optimisers, set_lr
 from .recipe import Recipe
 from .schedule import Plan, plan_of
+from .step import Hooks, accumulate, batch_losses, passes_of
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped]
@@ -154,12 +153,17 @@ class _Worker:
         self.layout = layout_of(model)
         model.to(memory_format=self.layout)  # type: ignore[call-overload]
         self.parameters = dict(model.named_parameters())
-        made = optimisers(model, recipe)
-        self.state = State(model, (*made.path, *made.step), Average(model, recipe.ema) if recipe.ema else None)
-        self.net, self.per_path, self.per_step = model, list(made.path), list(made.step)
+        optimiser_sets = optimisers(model, recipe)
+        self.state = State(
+            model, (*optimiser_sets.path, *optimiser_sets.step), Average(model, recipe.ema) if recipe.ema else None
+        )
+        self.net, self.per_path, self.per_step = model, list(optimiser_sets.path), list(optimiser_sets.step)
         if accelerator:
             self.net = accelerator.prepare(model)
-            self.per_path, self.per_step = ([accelerator.prepare(o) for o in os] for os in made)
+            self.per_path, self.per_step = ([accelerator.prepare(o) for o in os] for os in optimiser_sets)
+        self.hooks = Hooks(around=self._synchronisation, after=partial(self._step, self.per_path))
+        if accelerator:
+            self.hooks = replace(self.hooks, backward=accelerator.backward)
 
     def resume(self, store: Checkpoints | None) -> int:
         """Take over the latest checkpoint, if there is one; the number of steps that it has behind it."""
@@ -180,36 +184,22 @@ class _Worker:
         set_lr(self.state.optimisers, self.plan.lr(step))
         for optimiser in (*self.per_path, *self.per_step):
             optimiser.zero_grad(set_to_none=True)  # unused weights must not move by momentum or decay
-        batch = self._batch(step, 0)
-        drawn = self._draw(step, batch)
-        passes = self._passes(drawn, step)
-        share = len(passes) if drawn.reduction == "mean" else len(passes) // len(drawn.paths)
-        losses: list[Tensor] = []
-        teacher: Tensor | None = None
-        images = 0
-        with _counted(self.parameters.values() if drawn.average_by_use else ()) as uses:
-            for k, (path, slice_side) in enumerate(passes):
-                if k and drawn.fresh_batch:
-                    batch = self._batch(step, k % len(drawn.paths))
-                x, labels = batch
-                with self._unsynchronised(k < len(passes) - 1 and not self.per_path):
-                    logits = self._forward(self.net, x, path, slice_side)
-                    if path.target == "label":
-                        loss, teacher = label_loss(logits, labels, self.recipe.label_smoothing), logits.detach()
-                    else:
-                        assert teacher is not None, "samplers put a path that learns from labels first"
-                        loss = teacher_loss(logits, teacher)
-                    self._backward(loss * path.weight / share)
-                losses.append(loss.detach())
-                images += len(x)
-                self._step(self.per_path, share)
-        for p, n in uses.items():
-            if n < len(passes) and p.grad is not None:
-                p.grad.div_(n * len(drawn.paths) / len(passes))
+        first = self._batch(step, 0)
+        drawn = self._draw(step, first)
+        passes = passes_of(drawn, self.slice_sides, self.recipe.slice_sides, step)
+        done = accumulate(
+            drawn,
+            passes,
+            partial(self._forward, self.net),
+            lambda k: self._batch(step, k) if k else first,
+            self.parameters.values(),
+            label_smoothing=self.recipe.label_smoothing,
+            hooks=self.hooks,
+        )
         self._step(self.per_step)
         if self.state.average is not None:
             self.state.average.update(self.model)
-        return self._mean(losses, step), images
+        return self._finite(done.loss, step), done.images
 
     def _batch(self, step: int, k: int) -> tuple[Tensor, Tensor]:
         x, labels = self.batches.batch(step * self.plan.batches + k)
@@ -219,21 +209,13 @@ class _Worker:
         if self.sampler is None:
             return NETWORK
         rng = np.random.default_rng([self.seed, step])  # the same in all processes
-        return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch, self.slice_sides[0])))
+        return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch)))
 
-    @torch.no_grad()
-    def _score(self, batch: tuple[Tensor, Tensor], slice_side: str, archs: Sequence[Arch]) -> list[float]:
-        """Minus the loss of each architecture on a batch, with the batch's own BN statistics; nothing is changed."""
-        with batch_statistics(self.model):
-            logits = [self._forward(self.model, batch[0], SampledPath(arch), slice_side) for arch in archs]
-        losses = torch.stack([label_loss(z, batch[1], self.recipe.label_smoothing) for z in logits])
-        return (-self._over_processes(losses)).tolist()
-
-    def _passes(self, drawn: Step, step: int) -> list[tuple[SampledPath, str]]:
-        """Paths with the side that each takes; in turns, or all paths by one side and then by the other."""
-        if self.recipe.slice_sides == "both":
-            return [(path, slice_side) for slice_side in self.slice_sides for path in drawn.paths]
-        return [(path, self.slice_sides[(step + k) % len(self.slice_sides)]) for k, path in enumerate(drawn.paths)]
+    def _score(self, batch: tuple[Tensor, Tensor], archs: Sequence[Arch]) -> list[float]:
+        """Minus the loss of each architecture on a batch."""
+        losses = batch_losses(self.model, archs, batch, self.slice_sides[0], self.recipe.label_smoothing)
+        scores: list[float] = (-self._over_processes(losses)).tolist()
+        return scores
 
     def _forward(self, net: nn.Module, x: Tensor, path: SampledPath, slice_side: str) -> Tensor:
         regularisation = self.regularisation if path.regularise else NO_REGULARISATION
@@ -242,15 +224,10 @@ class _Worker:
         )
         return logits
 
-    def _unsynchronised(self, wanted: bool) -> AbstractContextManager[Any]:
+    def _synchronisation(self, last: bool) -> AbstractContextManager[Any]:
         """Within, processes keep their gradients to themselves; the last path of a step brings them together."""
-        return self.accelerator.no_sync(self.net) if self.accelerator and wanted else nullcontext()
-
-    def _backward(self, loss: Tensor) -> None:
-        if self.accelerator:
-            self.accelerator.backward(loss)
-        else:
-            loss.backward()  # type: ignore[no-untyped-call]
+        apart = self.accelerator and not last and not self.per_path
+        return self.accelerator.no_sync(self.net) if self.accelerator and apart else nullcontext()
 
     def _step(self, optimisers: list[Any], share: int = 1) -> None:
         """Clip and update; gradients of a single path count in full, not as their `share` of the step."""
@@ -267,8 +244,9 @@ class _Worker:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
 
-    def _mean(self, losses: list[Tensor], step: int) -> float:
-        loss = float(self._over_processes(torch.stack(losses).mean()))
+    def _finite(self, mean: Tensor, step: int) -> float:
+        """The mean loss over all processes; a training whose loss is not finite ends here."""
+        loss = float(self._over_processes(mean))
         if not isfinite(loss):
             raise SupernetError(
                 f"training diverged: the loss of step {step + 1} is {loss}; "
@@ -282,22 +260,6 @@ class _Worker:
             return tensor
         reduced: Tensor = self.accelerator.reduce(tensor, "mean")
         return reduced
-
-
-@contextmanager
-def _counted(parameters: Iterable[nn.Parameter]) -> Iterator[dict[nn.Parameter, int]]:
-    """Counts, within, how many backward passes reach each parameter."""
-    uses: dict[nn.Parameter, int] = {}
-
-    def used(parameter: Tensor) -> None:
-        uses[parameter] = uses.get(parameter, 0) + 1  # type: ignore[index, call-overload]
-
-    handles = [p.register_post_accumulate_grad_hook(used) for p in parameters]  # type: ignore[no-untyped-call]
-    try:
-        yield uses
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _forget(run: Run, name: str, step: int) -> None:
