@@ -47,7 +47,7 @@ class Supernet(nn.Module):
                 unit.norm.track_running_stats = self.rule.tracks
             add_submodule(self, path, unit)
             self._full[path] = (unit, part)
-        self.in_channels, self.resolutions = _images(space)
+        self.in_channels, self.resolutions, self.classes = _images_and_classes(space)
         self._programs: dict[Arch, Program] = {}
         self._used: dict[tuple[Layer, str], dict[str, tuple[Unit, View | None]]] = {}
         initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser)
@@ -141,8 +141,10 @@ def finished(space: Space) -> Space:
     return replace(plain, stabiliser="") if getattr(space, "stabiliser", "") else space
 
 
-def _images(space: Space) -> tuple[int, frozenset[int]]:
-    """Channels of the images that the networks of a space take, and their possible resolutions in pixels."""
+def _images_and_classes(space: Space) -> tuple[int, frozenset[int], int]:
+    """Of the networks of a space: channels of their images, possible resolutions in pixels, number of classes."""
     arch = space.sample(np.random.default_rng(0), 1)[0].tolist()
-    first = space.blueprint(tuple(arch)).layers[0]
-    return first.c_in, frozenset(layer.resolution for layer in layers_of(space) if layer.name == first.name)
+    blueprint = space.blueprint(tuple(arch))
+    first = blueprint.layers[0].name
+    resolutions = frozenset(layer.resolution for layer in layers_of(space) if layer.name == first)
+    return blueprint.in_channels, resolutions, blueprint.classes

@@ -80,7 +80,9 @@ def backward(
 
 
 def batch_score(supernet: Supernet, batch: Sequence[Tensor], *, label_smoothing: float = 0.0) -> Score:
-    """What a sampler that compares candidates needs: `Draw(rng, index, batch_score(supernet, batch))` (AttentiveNAS).
+    """The score function of a batch, for samplers that compare candidates, such as AttentiveNAS's.
+
+        sampler(supernet.space, Draw(rng, index, batch_score(supernet, batch)))
 
     Args:
         supernet: The supernet whose weights are used. It is not changed.
