@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from .blueprint import Blueprint, Layer
     from .catalog import space as load_space
     from .catalog import table as load_table
+    from .commands.build import build
     from .commands.cost import cost
     from .commands.derive import derive
     from .commands.export import export
+    from .commands.extract import extract
     from .commands.latency import latency
     from .commands.predict import predict
     from .commands.rank.command import rank
@@ -27,33 +29,56 @@ if TYPE_CHECKING:
     from .commands.sample import sample
     from .commands.spaces import list_spaces
     from .errors import InputError, SupernetError
+    from .evaluators.supernet import SupernetEvaluator
+    from .exporters.fine_tuned import save
     from .exporters.model import load_model as load
+    from .exporters.transform import transform
     from .jobs.scale.job import scale
     from .jobs.search.dispatch import search
     from .jobs.select.job import select
     from .jobs.train.job import train
     from .lab.job import study
+    from .nn.network import Network
     from .objective import Constraint, Objective
     from .runs.directory import Run
+    from .samplers.attentive import Attentive
+    from .samplers.sandwich import Sandwich
+    from .samplers.step import Draw
+    from .samplers.strict_fair import StrictFair
+    from .samplers.uniform import Uniform
     from .space import Arch, Choice, SequentialSpace, Space
     from .spaces.declared import declare
+    from .supernets.supernet import Supernet
+    from .training.step import backward, batch_score
 
 _HOMES = {
     "Arch": "space",
+    "Attentive": "samplers.attentive",
     "Blueprint": "blueprint",
     "Choice": "space",
     "Constraint": "objective",
+    "Draw": "samplers.step",
     "InputError": "errors",
     "Layer": "blueprint",
+    "Network": "nn.network",
     "Objective": "objective",
     "Run": "runs.directory",
+    "Sandwich": "samplers.sandwich",
     "SequentialSpace": "space",
     "Space": "space",
+    "StrictFair": "samplers.strict_fair",
+    "Supernet": "supernets.supernet",
     "SupernetError": "errors",
+    "SupernetEvaluator": "evaluators.supernet",
+    "Uniform": "samplers.uniform",
+    "backward": "training.step",
+    "batch_score": "training.step",
+    "build": "commands.build",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
     "export": "commands.export",
+    "extract": "commands.extract",
     "latency": "commands.latency",
     "list_spaces": "commands.spaces",
     "load": "exporters.model:load_model",
@@ -64,29 +89,43 @@ _HOMES = {
     "report": "commands.report",
     "resume": "commands.resume",
     "sample": "commands.sample",
+    "save": "exporters.fine_tuned",
     "scale": "jobs.scale.job",
     "search": "jobs.search.dispatch",
     "select": "jobs.select.job",
     "study": "lab.job",
     "train": "jobs.train.job",
+    "transform": "exporters.transform",
 }
 
 __all__ = [
     "Arch",
+    "Attentive",
     "Blueprint",
     "Choice",
     "Constraint",
+    "Draw",
     "InputError",
     "Layer",
+    "Network",
     "Objective",
     "Run",
+    "Sandwich",
     "SequentialSpace",
     "Space",
+    "StrictFair",
+    "Supernet",
     "SupernetError",
+    "SupernetEvaluator",
+    "Uniform",
+    "backward",
+    "batch_score",
+    "build",
     "cost",
     "declare",
     "derive",
     "export",
+    "extract",
     "latency",
     "list_spaces",
     "load",
@@ -97,11 +136,13 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "save",
     "scale",
     "search",
     "select",
     "study",
     "train",
+    "transform",
 ]
 
 

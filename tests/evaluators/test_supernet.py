@@ -220,7 +220,7 @@ def test_batches_of_ones_own_score_as_the_data_set_does(bn: str, blobs: Dataset)
     net = made(SPACES[0])
     archs = some(net.space)
     fixed = Batches(blobs, "train").fixed(60)
-    train = [(x, torch.zeros(len(x), dtype=torch.long)) for x in fixed.split(25)]
+    train = [(x, torch.zeros(len(x), dtype=torch.long)) for x in torch.split(fixed, 25)]
     expected = evaluator(net, blobs, bn=bn, batch_size=20 if bn == "batch" else 30)(archs)
     loader = torch.utils.data.DataLoader(
         torch.utils.data.TensorDataset(*map(torch.cat, zip(*own_batches(blobs, "valid"), strict=True))), batch_size=20

@@ -47,7 +47,8 @@ class ByUse:
 
 def by_hand(text: str, source: Any, sampler: Sampler, recipe: Recipe) -> Supernet:
     """The loop that a user would write."""
-    supernet = Supernet(catalog.space(text), seed=0).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    supernet = Supernet(catalog.space(text), seed=0)
+    supernet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.SGD(supernet.parameters(), recipe.lr, recipe.momentum)
     per_step = batches_per_step(sampler, supernet.space)
     for index in range(3):

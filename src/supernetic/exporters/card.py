@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ..datasets.dataset import Images
+    from .transform import Transform
 
 RESIZE = "centre square, resized by Pillow: bicubic with antialiasing"
 RESIZE_AGAIN = "then resized as floats: bicubic with antialiasing, cut to 0..1"
@@ -57,6 +58,12 @@ class Card:
         x = resize(as_floats(torch.from_numpy(images)), self.resolution)
         mean, std = (x.new_tensor(v).view(1, -1, 1, 1) for v in (self.mean, self.std))
         return ((x - mean) / std).contiguous(memory_format=torch.channels_last)
+
+    def transform(self) -> Transform:
+        """The preprocessing as a function from one image (Pillow, or bytes H x W x C) to a tensor C x H x W."""
+        from .transform import Transform
+
+        return Transform(self)
 
     def to_json(self) -> dict[str, Any]:
         """The record in `model.json`, but for the network itself and the files' checksums."""
