@@ -97,14 +97,14 @@ def assert_loops_agree(text: str, source: Any, sampler: Sampler, recipe: Recipe)
     ],
     ids=lambda s: repr(s)[:40],
 )
-def test_a_loop_of_ones_own_ends_with_the_weights_of_fit(sampler: Sampler, regularisation: Make) -> None:
-    assert_loops_agree(MACRO, regularisation(), sampler, RECIPE)
+def test_a_loop_of_ones_own_ends_with_the_weights_of_fit(sampler: Sampler, noise_batches: Make) -> None:
+    assert_loops_agree(MACRO, noise_batches(), sampler, RECIPE)
 
 
 @pytest.mark.parametrize("slice_sides", ["alternate", "both"])
 @pytest.mark.parametrize("sampler", [Uniform(), Sandwich(0)], ids=["uniform", "sandwich"])
-def test_both_slice_sides(sampler: Sampler, slice_sides: Any, regularisation: Make) -> None:
-    assert_loops_agree(TWO_SIDED, regularisation(resolution=16), sampler, replace(RECIPE, slice_sides=slice_sides))
+def test_both_slice_sides(sampler: Sampler, slice_sides: Any, noise_batches: Make) -> None:
+    assert_loops_agree(TWO_SIDED, noise_batches(resolution=16), sampler, replace(RECIPE, slice_sides=slice_sides))
 
 
 def small() -> tuple[Supernet, tuple[Tensor, Tensor]]:

@@ -194,19 +194,19 @@ class SupernetEvaluator:
 
     def _place_statistics(self, tree: Node, slice_side: str) -> None:
         """To every BN of a tree: fresh statistics, which are averaged then, or the supernet's own."""
-        found = [
+        statistics = [
             (node, role, unit.averages((view or WHOLE).out))
             for node in tree.nodes()
             if node is not tree and self.bn != "batch"
             for role, (unit, view) in self.supernet.units(node.layer, slice_side).items()
             if unit.norm is not None
         ]
-        if self.bn == "recalibrate" and found:
-            widths = [len(mean) for _, _, (mean, _) in found]
-            like = found[0][2][0]
+        if self.bn == "recalibrate" and statistics:
+            widths = [len(mean) for _, _, (mean, _) in statistics]
+            like = statistics[0][2][0]
             means, variances = (torch.split(make(sum(widths)), widths) for make in (like.new_zeros, like.new_ones))
-            found = [(n, role, (m, v)) for (n, role, _), m, v in zip(found, means, variances, strict=True)]
-        for node, role, own in found:
+            statistics = [(n, role, (m, v)) for (n, role, _), m, v in zip(statistics, means, variances, strict=True)]
+        for node, role, own in statistics:
             node.statistics[role] = Statistics(*own)
 
     def _compute(self, slice_side: str, seen: int, node: Node, xs: list[Tensor]) -> Tensor:

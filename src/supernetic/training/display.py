@@ -12,7 +12,16 @@ from .loop import Progress
 
 
 def bar(steps: Iterable[Progress], title: str = "training", file: IO[str] | None = None) -> Iterator[Progress]:
-    """A progress bar on stderr: loss, learning rate, images per second and time left."""
+    """A progress bar on stderr: loss, learning rate, images per second and time left.
+
+    Args:
+        steps: What `fit` yields.
+        title: A word before the bar.
+        file: Where to draw it, if not on stderr.
+
+    Yields:
+        The same steps.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
@@ -35,9 +44,16 @@ def time_left(seconds: float) -> str:
 
 
 def tensorboard(steps: Iterable[Progress], directory: str | Path) -> Iterator[Progress]:
-    """Writes loss, learning rate and images per second for TensorBoard, which is the extra `tracking`.
+    """Write loss, learning rate and images per second for TensorBoard, which is the extra `tracking`.
 
     What an interrupted training wrote about the steps that are taken again is hidden.
+
+    Args:
+        steps: What `fit` yields.
+        directory: Where the events go.
+
+    Yields:
+        The same steps.
     """
     make = tensorboard_writer()
     writer = None

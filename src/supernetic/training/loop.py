@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped]
 
 METRICS = "metrics.jsonl"
-NETWORK = Step((SampledPath((), regularise=True),))  # a network has one path, and no choice
+NETWORK_STEP = Step((SampledPath((), regularise=True),))  # a network has one path, and no choice
 
 
 class Source(Protocol):
@@ -75,16 +75,30 @@ def fit(
     snapshots: Collection[int] = (),
     accelerator: Accelerator | None = None,
 ) -> Iterator[Progress]:
-    """Train a supernet along the sampler's paths, or a network (`sampler=None`), and yield after every step.
+    """Train a supernet along the sampler's paths, or a network, and yield after every step.
 
-    With a `run`, training is recorded in `metrics.jsonl` (the mean loss of every `log_every` steps) and resumes from
-    `checkpoints/<name>`; the weights after so many steps as `snapshots` says stay there. An `accelerator` (see
-    `training.devices`) adds other devices, mixed precision and several processes, of which only the main one has the
-    run. At the end the model holds the averaged weights, if the recipe averages. Torch's own generator is seeded anew
-    at every step.
+    At the end the model holds the averaged weights, if the recipe averages. Torch's own generator is seeded anew at
+    every step. For a loop, an optimiser or data of one's own see `training.step.backward`.
+
+    Args:
+        model: The supernet or network.
+        batches: The training images.
+        sampler: Chooses the paths of a supernet; None for a network.
+        recipe: How to train.
+        run: Where the training is recorded (`metrics.jsonl`) and resumed from (`checkpoints/<name>`).
+        seed: Of everything random.
+        name: Of the training within the run.
+        checkpoint_every: Steps between checkpoints, rounded to a multiple of `log_every`.
+        log_every: Steps whose mean loss makes one record.
+        snapshots: Steps after which the weights are kept in the run.
+        accelerator: Other devices, mixed precision and several processes (see `training.devices`); only the main
+            process has the run.
+
+    Yields:
+        Where the training stands.
     """
     plan = plan_for(model, batches, sampler, recipe)
-    checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # no half-told interval is lost
+    checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # so that no interval is cut in two
     worker = _Worker(model, batches, sampler, plan, seed, accelerator)
     store = Checkpoints(run.path / "checkpoints" / name) if run else None
     start = worker.resume(store)
@@ -116,7 +130,17 @@ def fit(
 
 
 def plan_for(model: nn.Module, batches: Source, sampler: Sampler | None, recipe: Recipe) -> Plan:
-    """The recipe's durations in steps for this model and data."""
+    """The recipe's durations in steps.
+
+    Args:
+        model: The supernet or network.
+        batches: The training images.
+        sampler: Of a supernet; it says how many batches a step takes.
+        recipe: How to train.
+
+    Returns:
+        The plan.
+    """
     taken = batches_per_step(sampler, _space(model)) if sampler else 1
     return plan_of(recipe, batches.steps_per_epoch, taken)
 
@@ -167,12 +191,12 @@ class _Worker:
 
     def resume(self, store: Checkpoints | None) -> int:
         """Take over the latest checkpoint, if there is one; the number of steps that it has behind it."""
-        found = store.latest() if store else (0, {})
+        latest = store.latest() if store else (0, {})
         if self.accelerator and self.accelerator.num_processes > 1:
             from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
 
-            found = broadcast_object_list([found])[0]  # only the main process has a store
-        step, tensors = found
+            latest = broadcast_object_list([latest])[0]  # only the main process has a store
+        step, tensors = latest
         if tensors:
             self.state.load(tensors)
         return step
@@ -207,7 +231,7 @@ class _Worker:
 
     def _draw(self, step: int, batch: tuple[Tensor, Tensor]) -> Step:
         if self.sampler is None:
-            return NETWORK
+            return NETWORK_STEP
         rng = np.random.default_rng([self.seed, step])  # the same in all processes
         return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch)))
 
