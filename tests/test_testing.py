@@ -12,7 +12,7 @@ from supernetic.costs.budget import budget_sampler
 from supernetic.evaluators import CostEvaluator, TableEvaluator
 from supernetic.objective import Constraint, Metrics
 from supernetic.samplers.named import SAMPLERS
-from supernetic.samplers.step import Draw, Path, Step
+from supernetic.samplers.step import Draw, SampledPath, Step
 from supernetic.samplers.uniform import Uniform
 from supernetic.searchers.problem import Asking, SearchProblem
 from supernetic.searchers.random import RandomSearch
@@ -88,7 +88,7 @@ def test_samplers_of_paths(name: str) -> None:
 
 class Greedy(Uniform):
     def __call__(self, space: Space, draw: Draw) -> Step:
-        return Step((Path(tuple(np.random.default_rng().integers(2, size=8).tolist())),))
+        return Step((SampledPath(tuple(np.random.default_rng().integers(2, size=8).tolist())),))
 
 
 def test_broken_samplers_of_paths_are_caught() -> None:

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from .blueprint import Blueprint, Layer
     from .catalog import space as load_space
     from .catalog import table as load_table
+    from .commands.build import build
     from .commands.cost import cost
     from .commands.derive import derive
     from .commands.export import export
+    from .commands.extract import extract
     from .commands.latency import latency
     from .commands.predict import predict
     from .commands.rank.command import rank
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
     from .commands.spaces import list_spaces
     from .datasets import Data
     from .errors import InputError, SupernetError
+    from .evaluators.supernet import SupernetEvaluator
+    from .exporters.fine_tuned import save
     from .exporters.model import load_model as load
+    from .exporters.transform import transform
     from .jobs.optimise.job import optimise
     from .jobs.scale.job import scale
     from .jobs.search.job import search
@@ -36,30 +41,50 @@ if TYPE_CHECKING:
     from .jobs.select.job import select
     from .jobs.train.job import train
     from .lab.job import study
+    from .nn.network import Network
     from .objective import Constraint, Objective
     from .runs.directory import Run
+    from .samplers.attentive import Attentive
+    from .samplers.sandwich import Sandwich
+    from .samplers.step import Draw
+    from .samplers.strict_fair import StrictFair
+    from .samplers.uniform import Uniform
     from .space import Arch, Choice, SequentialSpace, Space
     from .spaces.declared import declare
+    from .supernets.supernet import Supernet
+    from .training.step import backward, batch_score
     from .trials import Trials, read_trials
 
 _HOMES = {
     "Arch": "space",
+    "Attentive": "samplers.attentive",
     "Blueprint": "blueprint",
     "Choice": "space",
     "Constraint": "objective",
     "Data": "datasets",
+    "Draw": "samplers.step",
     "InputError": "errors",
     "Layer": "blueprint",
+    "Network": "nn.network",
     "Objective": "objective",
     "Run": "runs.directory",
+    "Sandwich": "samplers.sandwich",
     "SequentialSpace": "space",
     "Space": "space",
+    "StrictFair": "samplers.strict_fair",
+    "Supernet": "supernets.supernet",
     "SupernetError": "errors",
     "Trials": "trials",
+    "SupernetEvaluator": "evaluators.supernet",
+    "Uniform": "samplers.uniform",
+    "backward": "training.step",
+    "batch_score": "training.step",
+    "build": "commands.build",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
     "export": "commands.export",
+    "extract": "commands.extract",
     "latency": "commands.latency",
     "list_spaces": "commands.spaces",
     "load": "exporters.model:load_model",
@@ -72,32 +97,46 @@ _HOMES = {
     "report": "commands.report",
     "resume": "commands.resume",
     "sample": "commands.sample",
+    "save": "exporters.fine_tuned",
     "scale": "jobs.scale.job",
     "search": "jobs.search.job",
     "search_table": "jobs.search.table_search",
     "select": "jobs.select.job",
     "study": "lab.job",
     "train": "jobs.train.job",
+    "transform": "exporters.transform",
 }
 
 __all__ = [
     "Arch",
+    "Attentive",
     "Blueprint",
     "Choice",
     "Constraint",
     "Data",
+    "Draw",
     "InputError",
     "Layer",
+    "Network",
     "Objective",
     "Run",
+    "Sandwich",
     "SequentialSpace",
     "Space",
+    "StrictFair",
+    "Supernet",
     "SupernetError",
+    "SupernetEvaluator",
     "Trials",
+    "Uniform",
+    "backward",
+    "batch_score",
+    "build",
     "cost",
     "declare",
     "derive",
     "export",
+    "extract",
     "latency",
     "list_spaces",
     "load",
@@ -110,12 +149,14 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "save",
     "scale",
     "search",
     "search_table",
     "select",
     "study",
     "train",
+    "transform",
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from supernetic.datasets import Dataset
-from supernetic.datasets.images import as_array, fit, open_image, recolour, size_of, square
+from supernetic.datasets.images import as_array, fit, open_image, recolour, size_of, square, upright
 from supernetic.errors import DataError
 
 RGB = np.random.default_rng(0).integers(0, 256, (6, 8, 3), dtype=np.uint8)
@@ -109,3 +109,13 @@ def test_gray_as_pillow_has_it_and_colour_by_repetition() -> None:
     assert np.array_equal(recolour(gray, False), np.repeat(gray, 3, axis=3))
     assert recolour(gray, None) is gray
     assert as_array([Image.fromarray(RGB[:6, :6])], 6, True).shape == (1, 6, 6, 1)
+
+
+def test_images_opened_elsewhere_are_as_those_from_files(tmp_path: Path) -> None:
+    image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (4, 6, 4), dtype=np.uint8), "RGBA")
+    image.save(tmp_path / "a.png")
+    opened = upright(image)
+    assert opened.mode == "RGB"
+    assert opened.tobytes() == open_image(tmp_path / "a.png")[0].tobytes()
+    with pytest.raises(DataError, match="mine has the mode F"):
+        upright(Image.new("F", (2, 2)), "mine")

@@ -114,7 +114,7 @@ def test_what_cannot_be_compared() -> None:
     one, half = torch.ones(1, 2, 4, 4), torch.ones(1, 2, 2, 2)
     with pytest.raises(InputError, match="at least two options, got 1"):
         similarity({"a": one})
-    with pytest.raises(InputError, match="same sides"):
+    with pytest.raises(InputError, match="same height and width"):
         similarity({"a": one, "b": half})
     with pytest.raises(UnknownNameError, match="option"):
         project({"a": one, "b": one}, "z")

@@ -112,8 +112,8 @@ def test_little_memory_means_more_walks_and_the_same_answers(blobs: Dataset, mon
     evaluate = evaluator(made(SPACES[0]), blobs)
     archs = some(evaluate.space, 30)
     expected = evaluate(archs)
-    monkeypatch.setattr(module, "MEMORY", 20_000)
-    monkeypatch.setattr(module, "SLAB", 7)
+    monkeypatch.setattr(module, "WALK_MEMORY_BYTES", 20_000)
+    monkeypatch.setattr(module, "SORTED_NETWORKS", 7)
     groups = [list(g) for g in evaluate._groups(sorted((i, evaluate._layers(a)) for i, a in enumerate(archs)))]
     assert len(groups) > 5
     assert sum(map(len, groups)) == 30
@@ -206,3 +206,45 @@ def test_bad_settings_are_named(blobs: Dataset) -> None:
     few = dataclasses.replace(blobs, images=blobs.images[:20], labels=blobs.labels[:20], rows=rows, splits=splits)
     with pytest.raises(InputError, match="the split calibrate of blobs is empty"):
         evaluator(net, few)
+
+
+# --- batches of one's own ---------------------------------------------------------------------------------------------
+
+
+def own_batches(data: Dataset, split: str, size: int = 20) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return list(Batches(data, split, size).evaluate())
+
+
+@pytest.mark.parametrize("bn", ["recalibrate", "batch"])
+def test_batches_of_ones_own_score_as_the_data_set_does(bn: str, blobs: Dataset) -> None:
+    net = made(SPACES[0])
+    archs = some(net.space)
+    fixed = Batches(blobs, "train").fixed(60)
+    train = [(x, torch.zeros(len(x), dtype=torch.long)) for x in torch.split(fixed, 25)]
+    expected = evaluator(net, blobs, bn=bn, batch_size=20 if bn == "batch" else 30)(archs)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(*map(torch.cat, zip(*own_batches(blobs, "valid"), strict=True))), batch_size=20
+    )
+    own = SupernetEvaluator(
+        net, loader, bn=bn, images=60, batch_size=30, train=train, calibrate=own_batches(blobs, "calibrate")
+    )
+    assert own.metrics == tuple(expected[0])
+    for metrics, other in zip(own(archs), expected, strict=True):
+        assert metrics == pytest.approx(other, rel=1e-6)
+
+
+def test_without_images_for_the_temperature_there_is_no_calibrated_score(blobs: Dataset) -> None:
+    own = SupernetEvaluator(made(SPACES[0]), own_batches(blobs, "valid"), bn="batch")
+    assert own.metrics == ("valid/cross_entropy", "valid/accuracy")
+    named = SupernetEvaluator(made(SPACES[0]), own_batches(blobs, "valid"), bn="batch", split="test")
+    assert named.test == {"test/cross_entropy", "test/accuracy"}
+
+
+def test_what_is_missing_is_named(blobs: Dataset) -> None:
+    net, valid = made(SPACES[0]), own_batches(blobs, "valid")
+    with pytest.raises(InputError, match=r"bn='recalibrate' needs training images: pass train="):
+        SupernetEvaluator(net, valid)
+    with pytest.raises(InputError, match=r"calibrated cross-entropy needs images .*: pass calibrate="):
+        SupernetEvaluator(net, valid, ["valid/calibrated_cross_entropy"], bn="batch")
+    with pytest.raises(InputError, match="a data set has its own splits"):
+        SupernetEvaluator(net, blobs, train=valid)

@@ -7,9 +7,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from supernetic import catalog
+from supernetic.blueprint import Blueprint
 from supernetic.costs.macs import cost
 from supernetic.errors import InputError
-from supernetic.nn.network import Network, build
+from supernetic.families.dense import MLP
+from supernetic.nn.network import Network, build, with_classes
 from supernetic.nn.run import Regularisation
 from supernetic.space import Space
 
@@ -93,3 +95,67 @@ def test_a_network_that_only_counts_is_refused() -> None:
     space = catalog.space("scalenet-base:spatial=floor,resolution=30,width=0.25")
     with pytest.raises(InputError, match="rounds up"):
         build(space.blueprint((0,) * len(space.choices)))
+
+
+# --- in other hands ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", catalog.SPACES)
+def test_features_are_what_the_pooling_reads(name: str, small: Callable[[str], Space]) -> None:
+    space = small(name)
+    network = build(space.blueprint(tuple(space.sample(np.random.default_rng(0), 1)[0].tolist())), seed=0).eval()
+    blueprint = network.blueprint
+    x = torch.randn(2, blueprint.in_channels, blueprint.resolution, blueprint.resolution)
+    with torch.no_grad():
+        features = network.forward_features(x)
+        outputs = {layer.name: y.clone() for layer, y in network.trace(x)}
+    assert features.shape[:2] == (2, network.num_features)
+    assert torch.equal(features.mean((2, 3), keepdim=True), outputs["head.pool"])
+
+
+def test_features_without_pooling_are_what_the_classifier_reads() -> None:
+    network = build(MLP(width=12, depth=2).network(4, 1, 6), seed=0).eval()
+    features = network.forward_features(x := torch.randn(3, 1, 6, 6))
+    assert features.shape == (3, network.num_features) == (3, 12)
+    classifier = network.get_submodule("classifier.linear")
+    assert torch.equal(classifier(features), network(x))
+
+
+def test_a_new_classifier_changes_nothing_else() -> None:
+    network = macro().double().eval()
+    before = {n: t.clone() for n, t in network.state_dict().items()}
+    features = network.forward_features(x := torch.randn(2, 3, 16, 16).double())
+    network.reset_classifier(3, seed=0)
+    assert network(x).shape == (2, 3)
+    assert torch.equal(network.forward_features(x), features)
+    changed = {n for n, t in network.state_dict().items() if not torch.equal(before[n], t)}
+    assert changed == {"classifier.linear.op.weight", "classifier.linear.op.bias"}
+    assert before.keys() == network.state_dict().keys()
+    assert {p.dtype for p in network.parameters()} == {torch.float64}
+    assert not any(m.training for m in network.modules())
+    assert cost(network.blueprint).params == sum(p.numel() for p in network.parameters())
+    assert network.blueprint.classes == 3
+    assert 0 < float(network.get_parameter("classifier.linear.op.weight").detach().std()) < 0.1
+    twin = Network(network.blueprint)
+    twin.load_state_dict(network.state_dict())
+    with pytest.raises(InputError, match="classes must be at least 1, got 0"):
+        network.reset_classifier(0)
+    with pytest.raises(InputError, match="it ends with stem"):
+        with_classes(Blueprint(network.blueprint.layers[:1]), 3)
+
+
+def test_a_new_classifier_learns() -> None:
+    network = macro()
+    network.reset_classifier(2, seed=0)
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(16) % 2
+    x = torch.randn(16, 3, 16, 16, generator=generator) + labels[:, None, None, None]
+    optimiser = torch.optim.SGD(network.parameters(), 0.1)
+    losses = []
+    for _ in range(20):
+        optimiser.zero_grad()
+        loss = torch.nn.functional.cross_entropy(network(x), labels)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.5 * losses[0]

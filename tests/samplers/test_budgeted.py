@@ -7,17 +7,17 @@ from supernetic.errors import BudgetError, InputError, UnknownNameError
 from supernetic.samplers.budgeted import Budgeted
 from supernetic.samplers.hierarchical import Hierarchical
 from supernetic.samplers.sandwich import Sandwich
-from supernetic.samplers.step import Draw, Path
+from supernetic.samplers.step import Draw, SampledPath
 from supernetic.samplers.uniform import Uniform
 from supernetic.spaces.macro import Macro
 
 
-def draws(sampler: Budgeted, name: str, n: int) -> list[Path]:
+def draws(sampler: Budgeted, name: str, n: int) -> list[SampledPath]:
     made = space(name)
     return [p for s in range(n) for p in sampler(made, Draw(np.random.default_rng([0, s]), s)).paths]
 
 
-def costs(paths: list[Path], name: str, metric: str = "macs") -> list[int]:
+def costs(paths: list[SampledPath], name: str, metric: str = "macs") -> list[int]:
     found: list[int] = costs_of(space(name), np.array([p.arch for p in paths]), metric).tolist()
     return found
 

@@ -10,7 +10,7 @@ from supernetic.samplers.budgeted import Budgeted
 from supernetic.samplers.checks import contract_violations
 from supernetic.samplers.hierarchical import Hierarchical
 from supernetic.samplers.sandwich import Sandwich
-from supernetic.samplers.step import Draw, Path, Sampler, Step
+from supernetic.samplers.step import Draw, SampledPath, Sampler, Step
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.samplers.uniform import Uniform
 from supernetic.space import Space
@@ -49,13 +49,13 @@ class Loose:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         self.calls += 1
-        return Step((Path((0,) * 8, "teacher"),) * self.calls)
+        return Step((SampledPath((0,) * 8, "teacher"),) * self.calls)
 
 
 @dataclass(frozen=True)
 class Numpy:
     def __call__(self, space: Space, draw: Draw) -> Step:
-        return Step((Path(tuple(np.zeros(8, dtype=np.int8)), "nobody"),), reduction="most")  # type: ignore[arg-type]
+        return Step((SampledPath(tuple(np.zeros(8, dtype=np.int8)), "nobody"),), reduction="most")  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def test_foreign_architectures_are_refused() -> None:
     @dataclass(frozen=True)
     class Foreign:
         def __call__(self, space: Space, draw: Draw) -> Step:
-            return Step((Path((9,) * 8),))
+            return Step((SampledPath((9,) * 8),))
 
     with pytest.raises(ArchError):
         list(contract_violations(Foreign(), Macro()))

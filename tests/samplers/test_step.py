@@ -1,13 +1,13 @@
 import numpy as np
 
-from supernetic.samplers.step import Draw, Path, Step, batches_per_step, no_score, one
+from supernetic.samplers.step import Draw, SampledPath, Step, batches_per_step, no_score, one
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.samplers.uniform import Uniform
 from supernetic.spaces.macro import Macro
 
 
 def test_defaults() -> None:
-    path = Path((0, 1))
+    path = SampledPath((0, 1))
     assert (path.target, path.regularise) == ("label", False)
     step = Step((path,))
     assert (step.fresh_batch, step.reduction, step.average_by_use) == (False, "mean", False)

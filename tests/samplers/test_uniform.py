@@ -3,12 +3,12 @@ from collections import Counter
 import numpy as np
 
 from supernetic.catalog import space
-from supernetic.samplers.step import Draw, Path
+from supernetic.samplers.step import Draw, SampledPath
 from supernetic.samplers.uniform import Uniform
 from supernetic.spaces.macro import Macro
 
 
-def draws(sampler: Uniform, name: str, n: int) -> list[Path]:
+def draws(sampler: Uniform, name: str, n: int) -> list[SampledPath]:
     made = space(name)
     return [sampler(made, Draw(np.random.default_rng([0, s]), s)).paths[0] for s in range(n)]
 

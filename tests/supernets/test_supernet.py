@@ -293,8 +293,8 @@ def test_channels_last_computes_the_same() -> None:
 
 
 def test_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supernetic.supernets.supernet.MOST_LAYERS", 12)
-    monkeypatch.setattr("supernetic.supernets.supernet.MOST_PROGRAMS", 3)
+    monkeypatch.setattr("supernetic.supernets.supernet.MAX_CACHED_LAYERS", 12)
+    monkeypatch.setattr("supernetic.supernets.supernet.MAX_CACHED_PROGRAMS", 3)
     supernet = Supernet(catalog.space("macro:channels=4,resolution=8,head=16"), seed=0).eval()
     for arch in draw(supernet.space, 10):
         x = images(supernet, arch, 1)

@@ -12,7 +12,7 @@ from supernetic.datasets.batches import Batches
 from supernetic.datasets.dataset import Dataset
 
 
-class Regularisation:
+class NoiseBatches:
     """Batches of noise with labels that can be read off it; counts which were asked for."""
 
     def __init__(self, resolution: int = 8, size: int = 8, steps_per_epoch: int = 10) -> None:
@@ -38,8 +38,8 @@ def dataset(n: int = 120) -> Dataset:
 
 
 @pytest.fixture
-def regularisation() -> Callable[..., Regularisation]:
-    return Regularisation
+def noise_batches() -> Callable[..., NoiseBatches]:
+    return NoiseBatches
 
 
 @pytest.fixture

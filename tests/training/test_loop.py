@@ -3,7 +3,7 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from supernetic.nn.run import NO_REGULARISATION, Regularisation
 from supernetic.runs.directory import open_run
 from supernetic.samplers.attentive import Attentive
 from supernetic.samplers.sandwich import Sandwich
-from supernetic.samplers.step import Draw, Path, Sampler, Step
+from supernetic.samplers.step import Draw, SampledPath, Sampler, Step
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.samplers.uniform import Uniform
 from supernetic.space import Arch, Space
@@ -42,11 +42,11 @@ def precise() -> Supernet:
 
 
 @pytest.fixture
-def exact(regularisation: Make) -> Make:
+def exact(noise_batches: Make) -> Make:
     """Batches in float64: what float32 rounds differs between memory layouts and between processors."""
 
     def make() -> Any:
-        source = regularisation()
+        source = noise_batches()
         single = source.batch
 
         def batch(step: int) -> tuple[Tensor, Tensor]:
@@ -135,7 +135,7 @@ class Twice:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         archs: list[Arch] = [(1, option, 1, 1, 1, 1, 1, 1) for option in (1, 1, 2)]
-        return Step(tuple(Path(a) for a in archs), reduction="mean", average_by_use=True)
+        return Step(tuple(SampledPath(a) for a in archs), reduction="mean", average_by_use=True)
 
 
 def test_options_that_are_used_more_often_learn_no_faster(exact: Make) -> None:
@@ -152,10 +152,10 @@ def test_options_that_are_used_more_often_learn_no_faster(exact: Make) -> None:
     assert_same(moved(reference, net), expected)
 
 
-def test_only_the_path_moves(regularisation: Make) -> None:
+def test_only_the_path_moves(noise_batches: Make) -> None:
     net, before = supernet(), supernet()
     recipe = Recipe(lr=0.1, weight_decay=0.1, length="4 steps", momentum=0.9)
-    for done, _ in enumerate(fit(net, regularisation(), Uniform(), recipe)):
+    for done, _ in enumerate(fit(net, noise_batches(), Uniform(), recipe)):
         arch = drawn(Uniform(), done).paths[0].arch
         chosen = {f"layer{i}.{SPACE.choices[i].options[g]}" for i, g in enumerate(arch)}
         places = {n: ".".join(n.split(".")[:2]) for n in weights(net)}
@@ -193,9 +193,9 @@ def test_stem_and_head_after_every_path(exact: Make) -> None:
 @pytest.mark.parametrize(
     ("recipe", "norm"), [(replace(PLAIN, clip_norm=1e-3), 2.0), (replace(PLAIN, clip_value=1e-3), float("inf"))]
 )
-def test_clipping(regularisation: Make, recipe: Recipe, norm: float) -> None:
+def test_clipping(noise_batches: Make, recipe: Recipe, norm: float) -> None:
     net, before = supernet(), supernet()
-    run_to_end(net, regularisation(), Uniform(), recipe)
+    run_to_end(net, noise_batches(), Uniform(), recipe)
     flat = torch.cat([g.flatten() for g in moved(before, net).values()])
     assert float(flat.norm(norm)) == pytest.approx(1e-3, rel=0.01)
 
@@ -313,9 +313,9 @@ def test_averaged_weights_at_the_end(exact: Make) -> None:
     assert_same(weights(averaged), expected)
 
 
-def test_a_network_learns(regularisation: Make) -> None:
+def test_a_network_learns(noise_batches: Make) -> None:
     net = build(SPACE.blueprint((1,) * 8), seed=0)
-    source = regularisation(steps_per_epoch=4)
+    source = noise_batches(steps_per_epoch=4)
     source_batch = source.batch
     source.batch = lambda step: source_batch(step % 4)
     losses = [p.loss for p in fit(net, source, None, Recipe(lr=0.05, length="15 epochs", weight_decay=1e-4))]
@@ -323,11 +323,11 @@ def test_a_network_learns(regularisation: Make) -> None:
     assert np.mean(losses[-4:]) < 0.8 * np.mean(losses[:4])
 
 
-def test_refusals(regularisation: Make) -> None:
+def test_refusals(noise_batches: Make) -> None:
     with pytest.raises(InputError, match="a sampler needs a supernet, got Network"):
-        next(iter(fit(build(SPACE.blueprint((1,) * 8)), regularisation(), Uniform(), PLAIN)))
+        next(iter(fit(build(SPACE.blueprint((1,) * 8)), noise_batches(), Uniform(), PLAIN)))
     with pytest.raises(SupernetError, match="training diverged: the loss of step"):
-        run_to_end(supernet(), regularisation(), Uniform(), replace(PLAIN, lr=1e30, length="5 steps"))
+        run_to_end(supernet(), noise_batches(), Uniform(), replace(PLAIN, lr=1e30, length="5 steps"))
 
 
 # --- interruptions ----------------------------------------------------------------------------------------------------
@@ -335,12 +335,12 @@ def test_refusals(regularisation: Make) -> None:
 LONG = Recipe(lr=0.05, length="7 steps", warmup="2 steps", weight_decay=1e-4, dropout=0.3, drop_connect=0.2, ema=0.9)
 
 
-def record(path: File) -> tuple[bytes, bytes]:
+def record(path: Path) -> tuple[bytes, bytes]:
     newest = max((path / "checkpoints" / "training").iterdir())
     return newest.read_bytes(), (path / METRICS).read_bytes()
 
 
-def test_stopping_after_any_step(tmp_path: File, augmented: Any) -> None:
+def test_stopping_after_any_step(tmp_path: Path, augmented: Any) -> None:
     def train(name: str, stop: int = 0) -> dict[str, Tensor]:
         net = supernet()
         with open_run(tmp_path / name, {}) as run:
@@ -366,13 +366,13 @@ def test_stopping_after_any_step(tmp_path: File, augmented: Any) -> None:
 
 @pytest.mark.parametrize("ema", [0.0, 0.8])
 def test_snapshots_are_the_weights_that_a_training_would_end_with(
-    tmp_path: File, regularisation: Make, ema: float
+    tmp_path: Path, noise_batches: Make, ema: float
 ) -> None:
     recipe = Recipe(lr=0.05, schedule="constant", ema=ema, length="5 steps")
     with open_run(tmp_path / "run", {}) as run:
-        run_to_end(supernet(), regularisation(), Uniform(), recipe, run, snapshots=[2])
+        run_to_end(supernet(), noise_batches(), Uniform(), recipe, run, snapshots=[2])
     short = supernet()
-    run_to_end(short, regularisation(), Uniform(), replace(recipe, length="2 steps"))
+    run_to_end(short, noise_batches(), Uniform(), replace(recipe, length="2 steps"))
     ((step, path),) = snapshots(tmp_path / "run").items()
     tensors, notes = read(path)
     assert step == notes["step"] == 2
@@ -380,7 +380,7 @@ def test_snapshots_are_the_weights_that_a_training_would_end_with(
     assert all(torch.equal(tensors[n], t) for n, t in short.state_dict().items())
 
 
-def test_metrics_are_means_over_intervals(tmp_path: File, augmented: Any) -> None:
+def test_metrics_are_means_over_intervals(tmp_path: Path, augmented: Any) -> None:
     with open_run(tmp_path / "run", {}) as run:
         run.append(METRICS, [{"task": "earlier", "step": 99, "loss": 1.0}])
         losses = [p.loss for p in fit(supernet(), augmented, Uniform(), LONG, run, log_every=4)]
@@ -391,7 +391,7 @@ def test_metrics_are_means_over_intervals(tmp_path: File, augmented: Any) -> Non
     assert [r["loss"] for r in records[1:]] == pytest.approx(means)
 
 
-def test_a_damaged_checkpoint_costs_steps_but_changes_nothing(tmp_path: File, augmented: Any) -> None:
+def test_a_damaged_checkpoint_costs_steps_but_changes_nothing(tmp_path: Path, augmented: Any) -> None:
     def train(name: str) -> None:
         with open_run(tmp_path / name, {}) as run:
             run_to_end(supernet(), augmented, Uniform(), LONG, run, checkpoint_every=3, log_every=3)
@@ -433,7 +433,7 @@ with open_run(sys.argv[1], {}) as run:
 """
 
 
-def test_kill_9_and_resume_is_byte_identical(tmp_path: File) -> None:
+def test_kill_9_and_resume_is_byte_identical(tmp_path: Path) -> None:
     def start(name: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", SCRIPT, str(tmp_path / name)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -158,3 +158,16 @@ def recolour(images: Images, gray: bool | None) -> Images:
     if gray is False and images.shape[3] == 1:
         return np.repeat(images, 3, axis=3)
     return images
+
+
+def upright(image: Image.Image, name: str = "the image") -> Image.Image:
+    """An image that was opened elsewhere, as `open_image` gives it: gray or RGB, upright, decoded.
+
+    Args:
+        image: Any Pillow image.
+        name: What to call it in an error.
+
+    Returns:
+        The image itself, or a converted copy.
+    """
+    return to_plain(name, ImageOps.exif_transpose(image))[0]

@@ -1,6 +1,6 @@
 """Features of the choices of one layer: do they look alike, as weight sharing needs them to?
 
-Paper: Chu et al., "SCARLET-NAS", arXiv 1908.06022 (paper 004), sections 3.2 and 6.1, figures 1, 4 and 11.
+Paper: Chu et al., "SCARLET-NAS", arXiv 1908.06022, sections 3.2 and 6.1, figures 1, 4 and 11.
 Differences: the paper does not say how feature vectors are projected to a plane; `project` says how it is done here.
 """
 
@@ -19,16 +19,24 @@ from ..nn.norm import batch_statistics
 from ..space import Arch, SequentialSpace
 from ..supernets.supernet import Supernet
 
-Features = Mapping[str, Tensor]  # by the option's label: images x channels x side x side
+Features = Mapping[str, Tensor]  # by the option's label: images x channels x height x width
 Array = npt.NDArray[np.float64]
 
 
 @torch.no_grad()
 def choice_features(supernet: Supernet, x: Tensor, arch: Arch, slot: int, layer: str = "") -> dict[str, Tensor]:
-    """What each option of a slot makes of the same input; `arch` says how the layers before it are chosen.
+    """What each option of a slot makes of the same input.
 
-    The output is that of the slot's last layer, or of the one named. In cell spaces, where a slot has a layer in every
-    cell, name one of the first cell: behind it, the options do not see the same input any more.
+    Args:
+        supernet: The supernet.
+        x: Images.
+        arch: How the layers before the slot are chosen.
+        slot: The slot.
+        layer: The layer whose output is taken; by default the slot's last. In cell spaces, where a slot has a layer in
+            every cell, name one of the first cell: behind it, the options do not see the same input any more.
+
+    Returns:
+        The output of the layer, by the option's label.
     """
     space = supernet.stabilised
     if not isinstance(space, SequentialSpace):
@@ -60,17 +68,17 @@ def choice_features(supernet: Supernet, x: Tensor, arch: Arch, slot: int, layer:
 @torch.no_grad()
 def feature_maps(supernet: Supernet, x: Tensor, arch: Arch, layers: Iterable[str]) -> dict[str, Tensor]:
     """The outputs of the named layers, such as a low and a high one; BN by the statistics of these images."""
-    wanted = dict.fromkeys(layers)
+    asked = dict.fromkeys(layers)
     names = [layer.name for layer in supernet.blueprint(arch)]
-    for name in wanted:
+    for name in asked:
         if name not in names:
             raise UnknownNameError("layer", name, names)
     maps: dict[str, Tensor] = {}
     with batch_statistics(supernet):
         for layer, y in supernet.trace(x, arch):
-            if layer.name in wanted:
+            if layer.name in asked:
                 maps[layer.name] = y
-            if len(maps) == len(wanted):
+            if len(maps) == len(asked):
                 break
     return maps
 
@@ -110,8 +118,8 @@ def _stack(features: Features) -> Tensor:
     """Options x images x channels x pixels. A skip may be narrower than the others: all are cut to its channels."""
     if len(features) < 2:
         raise InputError(f"comparing takes the features of at least two options, got {len(features)}")
-    slice_sides = {tuple(f.shape[2:]) for f in features.values()}
-    if len(slice_sides) > 1:
-        raise InputError(f"features of different options must have the same sides, got {sorted(slice_sides)}")
+    sizes = {tuple(f.shape[2:]) for f in features.values()}
+    if len(sizes) > 1:
+        raise InputError(f"features of different options must have the same height and width, got {sorted(sizes)}")
     width = min(f.shape[1] for f in features.values())
     return torch.stack([f[:, :width].flatten(2) for f in features.values()]).detach().double().cpu()

@@ -1,6 +1,6 @@
 """Folding: a network without its stabilisers, computing the same where that is possible.
 
-Paper: Chu et al., "SCARLET-NAS", arXiv 1908.06022 (paper 004), lemma 4.1.
+Paper: Chu et al., "SCARLET-NAS", arXiv 1908.06022, lemma 4.1.
 Differences: the lemma leaves out shortcuts. A block y + g(y) behind a stabiliser y = Ex passes E on by its shortcut, so
 folding E into g alone is wrong; where it can be done, the features are turned by E from where the shortcuts begin.
 
@@ -30,8 +30,8 @@ from ..nn.network import Network
 from ..nn.unit import Unit
 from ..stabiliser import is_stabiliser
 
-PROBES = 8  # random images to measure with, if none are given
-MOST_LOST = 1e-3  # relative error by rounding that an inversion may cause
+PROBE_IMAGES = 8  # random ones to measure with, if none are given
+MAX_RELATIVE_ERROR = 1e-3  # by rounding, that an inversion may cause
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,19 @@ class FoldReport:
 
 @torch.no_grad()
 def fold(network: Network, finished: Blueprint, *, probe: Tensor | None = None) -> tuple[Network, FoldReport]:
-    """The network that `finished` describes, with the weights of `network`, which has stabilisers where it has skips.
+    """A network without its stabilisers.
 
     Exact for running BN statistics, so recalibrate before. Recalibrating afterwards is exact only without conjugations.
 
         fold(supernet.extract(arch), supernet.space.blueprint(arch))
+
+    Args:
+        network: The network with stabilisers.
+        finished: The same network with skips in their place.
+        probe: Images on which the logits of both are compared; random ones by default.
+
+    Returns:
+        The folded network, and what became of each stabiliser.
     """
     like = next(network.parameters())
     work = _Folding(network, Network(finished).to(like.dtype))
@@ -84,7 +92,7 @@ def fold(network: Network, finished: Blueprint, *, probe: Tensor | None = None) 
     work.fold()
     before, after = deepcopy(network).eval(), work.new.to(like.device).eval()
     if probe is None:
-        shape = (PROBES, finished.in_channels, finished.resolution, finished.resolution)
+        shape = (PROBE_IMAGES, finished.in_channels, finished.resolution, finished.resolution)
         probe = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     expected = before(probe.to(like))
     deviation = float((after(probe.to(like)) - expected).abs().max())
@@ -186,7 +194,7 @@ class _Folding:
         condition, square = None, x.matrix.shape[0] == x.matrix.shape[1]
         if square and len(x.behind) > 1:
             condition = float(torch.linalg.cond(x.matrix))
-        if not x.behind or not square or (condition or 1) > self.most_condition:
+        if not x.behind or not square or (condition or 1) > self.max_condition:
             self.mark(x.pending, "dropped")
             return
         opens, *blocks = (self.new.units(layer) for layer in x.behind)
@@ -203,9 +211,9 @@ class _Folding:
                 self.removals[name] = Removal(name, how, condition)
 
     @property
-    def most_condition(self) -> float:
+    def max_condition(self) -> float:
         """Beyond it the inverse is not exact any more, in the precision that the weights are kept in."""
-        return MOST_LOST / torch.finfo(next(self.old.parameters()).dtype).eps
+        return MAX_RELATIVE_ERROR / torch.finfo(next(self.old.parameters()).dtype).eps
 
 
 def _read_through(unit: Unit, weight: Tensor, matrix: Tensor) -> None:

@@ -1,6 +1,6 @@
 """Recalibration of BN: a derived network's statistics are averaged anew over fixed training images.
 
-Papers: SPOS, arXiv 1904.00420; AttentiveNAS (001).
+Papers: SPOS, arXiv 1904.00420; AttentiveNAS.
 
 Weights of a supernet served many networks, so its running statistics are those of none. Which images are taken, and in
 batches of which size, is said here once, for scores and derived networks alike.
@@ -16,17 +16,28 @@ from torch import Tensor
 from ..datasets.batches import Batches
 from ..nn.norm import recalibrate
 
-__all__ = ["IMAGES", "even", "fixed_images", "recalibrate"]
+__all__ = ["RECALIBRATION_IMAGES", "even", "fixed_images", "recalibrate"]
 
-IMAGES, BATCH = 1024, 256
+RECALIBRATION_IMAGES, RECALIBRATION_BATCH_IMAGES = 1024, 256
 
 
-def fixed_images(batches: Batches, images: int = IMAGES, batch_size: int = BATCH) -> tuple[Tensor, ...]:
-    """The same training images at every call, without augmentation, in equal batches."""
+def fixed_images(
+    batches: Batches, images: int = RECALIBRATION_IMAGES, batch_size: int = RECALIBRATION_BATCH_IMAGES
+) -> tuple[Tensor, ...]:
+    """The same training images at every call, without augmentation, in equal batches.
+
+    Args:
+        batches: The data.
+        images: How many to take.
+        batch_size: Images of a batch at most.
+
+    Returns:
+        Batches of images.
+    """
     fixed = batches.fixed(images)
     return torch.split(fixed, even(len(fixed), batch_size))
 
 
-def even(n: int, most: int) -> int:
+def even(n: int, limit: int) -> int:
     """The size of equal batches of at most so many images: a small last one would have odd statistics."""
-    return ceil(n / ceil(n / most))
+    return ceil(n / ceil(n / limit))

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ..datasets.dataset import Images
+    from .transform import Transform
 
 RESIZE = "centre square, resized by Pillow: bicubic with antialiasing"
 RESIZE_AGAIN = "then resized as floats: bicubic with antialiasing, cut to 0..1"
 SCALE = "pixels / 255, then (x - mean) / std per channel"
-SHOWN = 20  # classes that the page names
+LISTED_CLASSES = 20  # that the page names
 SPLITS = {"test": "test images", "valid": "validation images", "train": "training images", "latency": "one machine"}
 UNITS = {"accuracy": " %", "cross_entropy": " nats", "ms": " ms"}
 
@@ -45,11 +46,18 @@ class Card:
     seeds: tuple[int, ...] = ()
     recipe: str = ""
     notes: tuple[str, ...] = ()
-    data_resolution: int = 0  # images are cut to this side first, as the data set was; 0: to `side` at once
+    data_resolution: int = 0  # pixels that images are cut to first, as the data set was; 0: to `resolution` at once
     licence: str = ""  # of the data
 
     def prepare(self, images: Images) -> Tensor:
-        """Bytes N x H x W x C, cut to `data_side` or `resolution` already, as the network reads them."""
+        """Normalise images for the network.
+
+        Args:
+            images: Bytes N x H x W x C, already cut to `data_resolution` or `resolution`.
+
+        Returns:
+            Floats N x C x resolution x resolution.
+        """
         import torch
 
         from ..datasets.augment import as_floats, resize
@@ -57,6 +65,12 @@ class Card:
         x = resize(as_floats(torch.from_numpy(images)), self.resolution)
         mean, std = (x.new_tensor(v).view(1, -1, 1, 1) for v in (self.mean, self.std))
         return ((x - mean) / std).contiguous(memory_format=torch.channels_last)
+
+    def transform(self) -> Transform:
+        """The preprocessing as a function from one image (Pillow, or bytes H x W x C) to a tensor C x H x W."""
+        from .transform import Transform
+
+        return Transform(self)
 
     def to_json(self) -> dict[str, Any]:
         """The record in `model.json`, but for the network itself and the files' checksums."""
@@ -108,12 +122,20 @@ class Card:
 
     @property
     def resized_twice(self) -> bool:
-        """Whether the data set's images had another side than the network's."""
+        """Whether the data set's images had another resolution than the network's."""
         return self.data_resolution not in (0, self.resolution)
 
 
 def page(card: Card, deviation: float | None) -> str:
-    """The model card, in Markdown. `deviation` is that of the ONNX file; None: there is no such file."""
+    """The model card, in Markdown.
+
+    Args:
+        card: What is said about the model.
+        deviation: The largest difference of the ONNX file's logits; None if there is no such file.
+
+    Returns:
+        The page.
+    """
     shape = f"N x {card.channels} x {card.resolution} x {card.resolution}"
     parts = [
         f"# {escape(card.name)}",
@@ -133,38 +155,41 @@ def page(card: Card, deviation: float | None) -> str:
                 *([["training recipe", escape(card.recipe)]] if card.recipe else []),
             ],
         ),
-        "## Numbers",
+        "## Measurements",
         _numbers(card),
         "## Use",
         "In Python with torch:",
         "```python\nimport supernetic\n"
         'network = supernetic.load("path/to/this/directory")  # a torch.nn.Module in evaluation mode\n'
-        f"logits = network(images)  # float32, {shape}, prepared as below\n```",
+        'transform = supernetic.transform("path/to/this/directory")  # a Pillow image to a tensor, as below\n'
+        f"logits = network(transform(image)[None])  # float32, {shape}\n```",
     ]
     if deviation is not None:
         parts += [
             "Without torch and without supernetic, in Python or any language that has onnxruntime:",
             '```python\nimport onnxruntime\nsession = onnxruntime.InferenceSession("model.onnx")\n'
             f'(logits,) = session.run(["logits"], {{"images": images}})  # float32, {shape}\n```',
-            f"The logits of `model.onnx` were compared with torch's: they differ by {deviation:.1e} of the largest at "
-            "most. The batch may have any size.",
+            f"The logits of `model.onnx` differ from torch's by at most {deviation:.1e} of the largest logit. "
+            "The batch may have any size.",
         ]
     parts += [
-        "`supernetic predict path/to/this/directory IMAGES...` prepares images itself and classifies them.",
-        "## Images",
+        "On the command line, `supernetic predict path/to/this/directory IMAGES...` prepares and classifies images.",
+        "## Preprocessing",
         f"- {card.to_json()['preprocessing']['resize']}, to {_resolutions(card)} pixels;\n"
-        f"- {'gray (ITU-R 601 luma)' if card.channels == 1 else 'RGB; gray images are repeated'}, upright, transparent "
-        f"ones on white;\n- {SCALE}: mean {_list(card.mean)}, std {_list(card.std)}.",
+        f"- {'gray (ITU-R 601 luma)' if card.channels == 1 else 'RGB; gray images are repeated in all channels'}, "
+        "upright by their EXIF orientation, transparent images on white;\n"
+        f"- {SCALE}: mean {_list(card.mean)}, std {_list(card.std)}.",
         "## Classes",
-        "\n".join(f"- {escape(name)}" for name in card.classes[:SHOWN])
-        + (f"\n- and {len(card.classes) - SHOWN} more" if len(card.classes) > SHOWN else ""),
-        "All of them, in the order of the logits, are in `labels.txt`.",
+        "\n".join(f"- {escape(name)}" for name in card.classes[:LISTED_CLASSES])
+        + (f"\n- and {len(card.classes) - LISTED_CLASSES} more" if len(card.classes) > LISTED_CLASSES else ""),
+        "`labels.txt` lists all classes in the order of the logits.",
         "## Licence and limits",
-        f"The data's licence is: {escape(card.licence)}. The weights were learnt from them."
+        f"The licence of the training images is: {escape(card.licence)}. The weights were learned from these images."
         if card.licence
-        else "The data's licence is not recorded. The weights were learnt from them.",
-        "Every image gets one of these classes, also one that shows none of them; the numbers above hold for images "
-        "like those they were measured on. Probabilities (the softmax of the logits) are not calibrated.",
+        else "The licence of the training images is not recorded. The weights were learned from these images.",
+        "The model assigns one of these classes to every image, even to an image that shows none of them. The "
+        "measurements above hold for images like those they were made on. Probabilities (the softmax of the logits) "
+        "are not calibrated.",
         *(["\n".join(f"- {escape(note)}" for note in card.notes)] if card.notes else []),
     ]
     return "\n\n".join(parts) + "\n"
@@ -180,15 +205,15 @@ def escape(text: str) -> str:
 
 def _numbers(card: Card) -> str:
     if not card.metrics:
-        return "None were recorded."
+        return "No measurements were recorded."
     rows = []
     for name, value in card.metrics.items():
         on, _, what = name.partition("/")
         shown = f"{value:.4g}{UNITS.get(what, '')}" if isfinite(value) else "not a number"
         rows.append(["latency" if what == "ms" else escape(what.replace("_", " ")), shown, SPLITS.get(on, escape(on))])
     seeds = ", ".join(map(str, card.seeds))
-    said = f"One training, seed {seeds}." if len(card.seeds) == 1 else f"Seeds {seeds}." if card.seeds else ""
-    return _table(["metric", "value", "measured on"], rows) + (f"\n\n{said}" if said else "")
+    seed_line = f"One training, seed {seeds}." if len(card.seeds) == 1 else f"Seeds {seeds}." if card.seeds else ""
+    return _table(["metric", "value", "measured on"], rows) + (f"\n\n{seed_line}" if seed_line else "")
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

@@ -38,7 +38,17 @@ FILES = {WEIGHTS, RECORD, ONNX, LABELS, README}
 
 
 def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = True) -> dict[str, Any]:
-    """Write the directory, unless it holds this very model already; returns what is in its `model.json`."""
+    """Write a model directory, unless it holds this very model already.
+
+    Args:
+        directory: Where to write it.
+        network: The network.
+        card: What is said about it.
+        onnx: Whether to write an ONNX file too.
+
+    Returns:
+        The content of `model.json`.
+    """
     _check(network, card)
     if onnx:
         require_onnx()
@@ -92,7 +102,14 @@ def _fill(
 
 
 def load_model(path: str | Path) -> Network:
-    """The network of a model directory, in evaluation mode; all files are checked first."""
+    """The network of a model directory. All files are checked against their checksums first.
+
+    Args:
+        path: The model directory.
+
+    Returns:
+        A torch module in evaluation mode: `network(images) -> logits`.
+    """
     directory = Path(path)
     record = verify(directory)
     try:
@@ -116,7 +133,14 @@ def verify(path: str | Path) -> dict[str, Any]:
 
 
 def read_card(path: str | Path) -> Card:
-    """What a model directory says about its model."""
+    """What a model directory says about its model.
+
+    Args:
+        path: The model directory.
+
+    Returns:
+        The card.
+    """
     record = read_record(path)
     require_name(record.get("name"), f"the name in {Path(path) / RECORD}")
     try:
@@ -146,8 +170,8 @@ def read_record(path: str | Path) -> dict[str, Any]:
         raise RunError(f"{file} has the format {version}, supernetic {__version__} reads {FORMAT}")
     if digest != _own_digest(record):
         raise RunError(f"{file} was changed after it was written: its checksum does not match")
-    found: dict[str, Any] = record
-    return found
+    checked: dict[str, Any] = record
+    return checked
 
 
 def is_model(path: str | Path) -> bool:
@@ -156,11 +180,16 @@ def is_model(path: str | Path) -> bool:
 
 
 def _check(network: Network, card: Card) -> None:
-    made = network.blueprint
+    blueprint = network.blueprint
     for what, ours, theirs, fits in (
-        ("classes", made.classes, len(card.classes), made.classes >= len(card.classes)),  # spaces may have more
-        ("channels", made.in_channels, card.channels, made.in_channels == card.channels),
-        ("pixels a side", made.resolution, card.resolution, made.resolution == card.resolution),
+        (
+            "classes",
+            blueprint.classes,
+            len(card.classes),
+            blueprint.classes >= len(card.classes),
+        ),  # spaces may have more
+        ("channels", blueprint.in_channels, card.channels, blueprint.in_channels == card.channels),
+        ("pixels a side", blueprint.resolution, card.resolution, blueprint.resolution == card.resolution),
     ):
         if not fits:
             raise InputError(f"the model {card.name}: the network has {ours} {what}, its card says {theirs}")
@@ -176,11 +205,11 @@ def _there(directory: Path, record: dict[str, Any], weights: bytes, onnx: bool) 
         other = sorted(names - FILES) or sorted(names)
         raise RunError(f"{directory} holds other files, such as {other[0]}: a model needs a directory of its own")
     try:
-        there = verify(directory)
+        present = verify(directory)
     except RunError:  # damaged: it is written anew
         return None
-    same = all(there.get(k) == v for k, v in record.items()) and there["sha256"][WEIGHTS] == _digest(weights)
-    return there if same and (there["onnx"] is not None) >= onnx else None
+    same = all(present.get(k) == v for k, v in record.items()) and present["sha256"][WEIGHTS] == _digest(weights)
+    return present if same and (present["onnx"] is not None) >= onnx else None
 
 
 def _remove_temporary_directories(directory: Path) -> None:

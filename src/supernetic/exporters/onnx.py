@@ -22,25 +22,31 @@ PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 NEEDED = f"ONNX needs {', '.join(PACKAGES)}: install them with pip install 'supernetic[export]'"
 INPUT, OUTPUT = "images", "logits"
 TOLERANCE = 1e-3  # of the largest logit; rounding stays far below it, a wrong graph far above
-CHATTY = ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")
+NOISY_LOGGERS = ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")
 
 
 def have_onnx() -> bool:
-    """Whether the packages of the extra `export` are there."""
+    """Whether the packages of the extra `export` are installed."""
     return all(find_spec(name) for name in PACKAGES)
 
 
 def require_onnx() -> None:
-    """Refuse, in words, to go on without them."""
+    """Raise an error that says what to install, if they are missing."""
     if not have_onnx():
         raise InputError(NEEDED)
 
 
 def write_onnx(network: nn.Module, path: Path, *, channels: int, resolution: int) -> float:
-    """Write the network for batches of any size of images of `resolution` x `resolution`.
+    """Write a network as an ONNX file, for batches of any size. A file whose logits differ from torch's is not kept.
 
-    Returns by how much onnxruntime's logits differ from torch's at most, relative to the largest. A file that differs
-    by more than rounding can explain is not kept.
+    Args:
+        network: The network.
+        path: The file.
+        channels: Channels of the images.
+        resolution: Their height and width in pixels.
+
+    Returns:
+        The largest difference between onnxruntime's logits and torch's, as a share of the largest logit.
     """
     require_onnx()
     network = copy.deepcopy(network).cpu().eval()
@@ -142,7 +148,7 @@ def _rename(model: Any) -> None:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """The exporter warns of packages that nobody needs here, and of its own ways."""
-    loggers = [logging.getLogger(name) for name in CHATTY]
+    loggers = [logging.getLogger(name) for name in NOISY_LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

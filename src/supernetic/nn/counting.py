@@ -8,7 +8,16 @@ from torch.utils.flop_counter import FlopCounterMode
 
 
 def counted(network: nn.Module, in_channels: int, resolution: int) -> tuple[int, int]:
-    """(MACs of matrix products and convolutions for one image, parameters)."""
+    """Costs of a module, counted while it runs on one image.
+
+    Args:
+        network: Any module from images to logits.
+        in_channels: Channels of its images.
+        resolution: Their height and width in pixels.
+
+    Returns:
+        MACs of matrix products and convolutions, and the number of parameters.
+    """
     mode = network.training
     with FlopCounterMode(display=False) as counter:  # not `no_grad`, in which torch trips over views of parameters
         network.eval()(torch.zeros(1, in_channels, resolution, resolution))

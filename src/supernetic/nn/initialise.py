@@ -10,7 +10,7 @@ from torch import nn
 from ..errors import UnknownNameError
 from .unit import Unit
 
-STABILISERS = ("random", "identity")
+STABILISER_STARTS = ("random", "identity")
 
 
 def initialise(
@@ -20,11 +20,15 @@ def initialise(
 
     BN is neutral, biases are zero.
 
-    With `zero_residual` the last BN of each block with a shortcut starts at zero, so that the block starts as its
-    shortcut. An identity `stabiliser` starts as the skip it replaces. Without a seed torch's own generator is used.
+    Args:
+        model: A network or a supernet.
+        seed: Of the weights; torch's own generator by default.
+        zero_residual: Whether the last BN of each block with a shortcut starts at zero, so that the block starts as
+            its shortcut.
+        stabiliser: How stabilisers start: `random`, or `identity`, as the skip that each replaces.
     """
-    if stabiliser not in STABILISERS:
-        raise UnknownNameError("initialisation of stabilisers", stabiliser, STABILISERS)
+    if stabiliser not in STABILISER_STARTS:
+        raise UnknownNameError("initialisation of stabilisers", stabiliser, STABILISER_STARTS)
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     for unit in model.modules():
         if isinstance(unit, Unit):

@@ -32,7 +32,12 @@ def batch_statistics(model: nn.Module) -> Iterator[None]:
 
 @torch.no_grad()
 def recalibrate(network: nn.Module, batches: Iterable[Tensor]) -> None:
-    """Replace the running statistics by their averages over batches of images; only the BNs are in training mode."""
+    """Replace the running BN statistics by their averages over images; weights and modes stay as they are.
+
+    Args:
+        network: The network.
+        batches: Batches of images.
+    """
     modes, norms = [(m, m.training) for m in network.modules()], norms_of(network)
     momenta = [n.momentum for n in norms]
     network.eval()

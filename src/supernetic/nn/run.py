@@ -17,7 +17,7 @@ from ..errors import InputError
 Parts = Mapping[str, Callable[[Tensor], Tensor]]  # by role: the convolutions (with BN) that a layer consists of
 
 # Some overwrite their argument, which saves memory and time: only for what a convolution or BN has just made.
-ACTS: Mapping[str, Callable[[Tensor], Tensor]] = {
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "": lambda x: x,
     "relu": torch.relu_,
     "relu6": lambda x: x.clamp_(0, 6),
@@ -27,8 +27,18 @@ ACTS: Mapping[str, Callable[[Tensor], Tensor]] = {
 
 
 def run(layer: Layer, xs: Sequence[Tensor], part: Parts, drop: float = 0.0) -> Tensor:
-    """The layer's output. `drop` is the share of values that a classifier, or of images that a block, leaves out."""
-    x, act = xs[0], ACTS[layer.act]
+    """The output of a layer.
+
+    Args:
+        layer: What to compute.
+        xs: Its inputs.
+        part: By role: its convolutions with their BN.
+        drop: Share of values that a classifier, or of images that a block, leaves out.
+
+    Returns:
+        The output.
+    """
+    x, act = xs[0], ACTIVATIONS[layer.act]
     match layer.kind:
         case "conv":
             return act(part["conv"](x))
@@ -65,7 +75,7 @@ def run(layer: Layer, xs: Sequence[Tensor], part: Parts, drop: float = 0.0) -> T
 
 
 def _mbconv(layer: Layer, x: Tensor, part: Parts, drop: float) -> Tensor:
-    act = ACTS[layer.act]
+    act = ACTIVATIONS[layer.act]
     y = act(part["expand"](x)) if "expand" in part else x
     y = act(part["depthwise"](y))
     if layer.se:
@@ -81,7 +91,7 @@ def _mbconv(layer: Layer, x: Tensor, part: Parts, drop: float) -> Tensor:
 
 
 def _halve(x: Tensor, stride: int) -> Tensor:
-    """Average pooling for a shortcut; an odd side is padded, so that the result is as large as a convolution's."""
+    """Average pooling for a shortcut; odd maps are padded, so that the result is as large as a convolution's."""
     odd = x.shape[-1] % stride > 0
     padded = odd and stride == 2  # not together with `ceil_mode`, of which ONNX has another notion
     return F.avg_pool2d(x, stride, stride, int(padded), ceil_mode=odd and not padded)

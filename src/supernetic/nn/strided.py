@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-BLOCK = 16  # channels that the widest processors compute at a time
+VECTOR_CHANNELS = 16  # channels that the widest processors compute at a time
 
 
 def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, groups: int) -> Tensor:
@@ -25,7 +25,7 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, groups
 
 def at_risk(channels: int, kernel: int, stride: int) -> bool:
     """Whether a convolution is of the shape that the fault needs; `channels` are those of a group's input."""
-    return kernel == 1 and stride > 1 and channels < BLOCK
+    return kernel == 1 and stride > 1 and channels < VECTOR_CHANNELS
 
 
 def layout_of(model: nn.Module) -> torch.memory_format:

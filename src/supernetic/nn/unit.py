@@ -16,7 +16,7 @@ from ..blueprint import Layer, Part
 from ..stabiliser import is_stabiliser
 from .strided import convolve
 
-STRIDED = ("conv", "conv1", "depthwise")  # the roles that carry the layer's stride
+STRIDED_ROLES = ("conv", "conv1", "depthwise")  # the roles that carry the layer's stride
 
 
 class View(NamedTuple):
@@ -72,14 +72,23 @@ class Unit(nn.Module):
         if layer.kind == "linear":
             self.op = Linear(part.c_in, part.c_out, part.bias)
         elif part.kernel:
-            stride = layer.stride if part.role in STRIDED else 1
+            stride = layer.stride if part.role in STRIDED_ROLES else 1
             padding = part.kernel // 2
             self.op = Conv2d(part.c_in, part.c_out, part.kernel, stride, padding, groups=part.groups, bias=part.bias)
         if part.norm or layer.kind == "preconv":  # a preconv that is not `norm` has a BN too, without weights
             self.norm = nn.BatchNorm2d(part.c_out, affine=part.norm)
 
     def forward(self, x: Tensor, view: View | None = None, stats: Statistics | None = None) -> Tensor:
-        """Apply a view of the unit (all of it, if not given), with its own BN statistics or with others."""
+        """Apply the unit or a part of it.
+
+        Args:
+            x: The input.
+            view: The part to use; by default all of it.
+            stats: BN statistics to use in place of its own.
+
+        Returns:
+            The output.
+        """
         if self.op is not None:
             x = self.op(x) if view is None else _apply(self.op, x, view)
         norm = self.norm

@@ -24,7 +24,7 @@ from ..costs.table import LayerCost, Metric, name_of, scale_of
 from ..errors import BudgetError, InputError, UnknownNameError
 from ..objective import Constraint
 from ..space import Arch, Archs, SequentialSpace, Space
-from .step import Draw, Path, Step
+from .step import Draw, SampledPath, Step
 
 PROPOSALS_PER_BATCH = 32
 MAX_BATCHES = 400  # per network, before the sampler gives up
@@ -80,7 +80,7 @@ class Attentive:
             score = np.asarray((self.predictor or draw.score)(archs), dtype=float)
             score = np.where(np.isnan(score), -np.inf, score)  # a loss of NaN counts as the worst
             archs = [archs[int(score.argmax() if self.up == "best" else score.argmin())]]
-        return Step((Path(archs[0], regularise=True),))
+        return Step((SampledPath(archs[0], regularise=True),))
 
 
 def _proposed(proposal: Proposal, chosen: int, rng: np.random.Generator, k: int) -> Archs:

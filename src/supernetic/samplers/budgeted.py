@@ -19,7 +19,7 @@ from ..costs.table import LayerCost
 from ..errors import BudgetError, InputError
 from ..objective import Constraint, parse_where
 from ..space import Space
-from .step import Draw, Path, Sampler, Step, one
+from .step import Draw, SampledPath, Sampler, Step, one
 
 MAX_TRIES = 10_000  # steps of an inner sampler, before giving up
 
@@ -56,7 +56,7 @@ class Budgeted:
             constraints = (_bin(constraints[0], self.step, draw.rng), *constraints[1:])
         if self.of is None:
             archs, _ = _sampler(space, constraints, draw.layer_cost).sample(draw.rng, 1)
-            return Step((Path(one(archs), regularise=True),))
+            return Step((SampledPath(one(archs), regularise=True),))
         for _ in range(MAX_TRIES):
             step = self.of(space, draw)
             if _within(space, step, constraints, draw.layer_cost):

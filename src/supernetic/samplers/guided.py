@@ -2,7 +2,7 @@
 
 Paper: Dong et al., "Prior-Guided One-shot Neural Architecture Search", arXiv 2206.13329.
 Differences: the hinge is on all pairs of a step's paths and without a margin. Its gradient is a factor on the loss of
-each path, which is what a `Path` carries: losses on this batch are taken first, without gradients.
+each path, which is what a `SampledPath` carries: losses on this batch are taken first, without gradients.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import UnknownNameError
 from ..space import Archs, Space
-from .step import Draw, Path, Step, one
+from .step import Draw, SampledPath, Step, one
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Hierarchical:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         """Draw one network."""
-        return Step((Path(one(self.sample(space, draw.rng, 1)), regularise=True),))
+        return Step((SampledPath(one(self.sample(space, draw.rng, 1)), regularise=True),))
 
     def sample(self, space: Space, rng: np.random.Generator, n: int) -> Archs:
         """Draw `n` networks."""

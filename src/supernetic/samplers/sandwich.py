@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ..errors import InputError
 from ..space import Space
 from .extremes import extremes
-from .step import Draw, Path, Sampler, Step
+from .step import Draw, SampledPath, Sampler, Step
 from .uniform import Uniform
 
 
@@ -32,5 +32,5 @@ class Sandwich:
         """Draw the paths of one step; the largest comes first, because it teaches the others."""
         smallest, largest = extremes(space)
         sampled = [path.arch for _ in range(self.n) for path in self.between(space, draw).paths]
-        pupils = [Path(arch, "teacher") for arch in (*sampled, smallest)]
-        return Step((Path(largest, regularise=True), *pupils), reduction="sum")
+        pupils = [SampledPath(arch, "teacher") for arch in (*sampled, smallest)]
+        return Step((SampledPath(largest, regularise=True), *pupils), reduction="sum")

@@ -1,4 +1,4 @@
-"""What a sampler is given and what it returns: `sampler(space, Draw) -> Step`, a few `Path`s and one update."""
+"""What a sampler is given and what it returns: `sampler(space, Draw) -> Step`, a few `SampledPath`s and one update."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Draw(NamedTuple):
     layer_cost: LayerCost | None = None
 
 
-class Path(NamedTuple):
+class SampledPath(NamedTuple):
     """One forward and backward pass.
 
     The target is the label, or the detached answer of the last path before it that learned from labels. Only a path
@@ -55,7 +55,7 @@ class Step(NamedTuple):
     used more often do not learn faster.
     """
 
-    paths: tuple[Path, ...]
+    paths: tuple[SampledPath, ...]
     fresh_batch: bool = False
     reduction: Literal["mean", "sum"] = "mean"
     average_by_use: bool = False

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..errors import ArchError, UnknownNameError
 from ..space import Arch, Space
-from .step import Draw, Path, Step
+from .step import Draw, SampledPath, Step
 
 PROBED_NETWORKS = 64  # valid networks whose genes are changed to see which choices are free
 
@@ -55,7 +55,7 @@ class StrictFair:
                 rows = np.flatnonzero(limit == options)
                 archs[rows, i] = deal(draw.rng, options, len(rows))
         average_by_use = any(len(space.choices[i].options) < m for i in fair)
-        paths = tuple(Path(tuple(row), regularise=True) for row in archs.tolist())
+        paths = tuple(SampledPath(tuple(row), regularise=True) for row in archs.tolist())
         return Step(paths, self.fresh_batch, self.reduction, average_by_use)
 
 

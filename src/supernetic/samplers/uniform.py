@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..space import Space
-from .step import Draw, Path, Step, one
+from .step import Draw, SampledPath, Step, one
 
 
 @dataclass(frozen=True)
@@ -21,4 +21,4 @@ class Uniform:
 
     def __call__(self, space: Space, draw: Draw) -> Step:
         """Draw one network."""
-        return Step((Path(one(space.sample(draw.rng, 1, depth_uniform=self.depth_uniform)), regularise=True),))
+        return Step((SampledPath(one(space.sample(draw.rng, 1, depth_uniform=self.depth_uniform)), regularise=True),))

@@ -16,11 +16,20 @@ from ..nn.norm import batch_statistics
 from ..space import Arch, Space
 from .supernet import Supernet
 
-BATCH = 2
+BATCH_IMAGES = 2
 
 
 def contract_violations(supernet: Supernet, *, n: int = 4, seed: int = 0) -> Iterator[str]:
-    """One sentence for each rule that is broken, on `n` random architectures and the extremes. Works on a copy."""
+    """Check what every supernet must keep, on a copy.
+
+    Args:
+        supernet: The supernet.
+        n: Random architectures to check, beside the extremes.
+        seed: Of the architectures and of the numbers that they are checked with.
+
+    Yields:
+        One sentence for each rule that is broken.
+    """
     supernet = deepcopy(supernet)
     space, rng = supernet.space, torch.Generator().manual_seed(seed)
     _stir(supernet, rng)
@@ -28,7 +37,7 @@ def contract_violations(supernet: Supernet, *, n: int = 4, seed: int = 0) -> Ite
     cases = []
     for arch in (*_extremes(space), *map(tuple, space.sample(np.random.default_rng(seed), n).tolist())):
         image = supernet.blueprint(arch).layers[0]
-        x = torch.randn(BATCH, image.c_in, image.resolution, image.resolution, generator=rng)
+        x = torch.randn(BATCH_IMAGES, image.c_in, image.resolution, image.resolution, generator=rng)
         cases.append((arch, x, f"{space.name} {space.format(arch)}"))
     for arch, x, what in cases:
         yield from (f"{what}: {flaw}" for flaw in _costs(supernet, arch, x))

@@ -6,7 +6,7 @@
     elastic   all options of a layer are slices of the largest: first channels, centre of the kernel (AttentiveNAS)
     scaled    each option its own; widths are slices from the left or from the right (BCNet, used by ScaleNet)
 
-Papers: AttentiveNAS (001), "Single-path ranking correlations" (002), ScaleNet (003), SCARLET-NAS (004).
+Papers: AttentiveNAS, "Single-path ranking correlations", ScaleNet, SCARLET-NAS.
 """
 
 from __future__ import annotations

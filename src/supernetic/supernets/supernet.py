@@ -23,14 +23,20 @@ from ..nn.unit import WHOLE, Unit, View
 from ..space import Arch, Space
 from .sharing import layers_of, shared_parts, sharing_of, view_of
 
-MOST_LAYERS, MOST_PROGRAMS = 20_000, 2_000  # kept ready to run
+MAX_CACHED_LAYERS, MAX_CACHED_PROGRAMS = 20_000, 2_000
 
 
 class Supernet(nn.Module):
     """All networks of a space, sharing weights as the space says.
 
-    Where the space has stabilisers, they are in `blueprint(arch)`, which is what runs here, and not in
-    `self.space.blueprint(arch)`, the finished network.
+    `blueprint(arch)` is what runs here, stabilisers included. `space.blueprint(arch)` is the finished network without
+    them.
+
+    Args:
+        space: The space. Its networks share weights as `space.sharing` says.
+        seed: Of the weights; torch's own generator by default.
+        zero_residual: Whether blocks with a shortcut start as their shortcut.
+        stabiliser: How stabilisers start: `random` or `identity`.
     """
 
     def __init__(
@@ -47,7 +53,7 @@ class Supernet(nn.Module):
                 unit.norm.track_running_stats = self.rule.tracks
             add_submodule(self, path, unit)
             self._full[path] = (unit, part)
-        self.resolutions = _resolutions(space)
+        self.in_channels, self.resolutions, self.classes = _images_and_classes(space)
         self._programs: dict[Arch, Program] = {}
         self._used: dict[tuple[Layer, str], dict[str, tuple[Unit, View | None]]] = {}
         initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser)
@@ -69,17 +75,34 @@ class Supernet(nn.Module):
     def program(self, arch: Arch) -> Program:
         """The same, ready to run."""
         if arch not in self._programs:
-            if len(self._programs) >= MOST_PROGRAMS:
+            if len(self._programs) >= MAX_CACHED_PROGRAMS:
                 self._programs.clear()
             self._programs[arch] = Program(self.stabilised.blueprint(arch))
         return self._programs[arch]
 
     def build(self, arch: Arch, *, seed: int | None = None, zero_residual: bool = False) -> Network:
-        """The finished network with fresh weights."""
+        """The finished network with fresh weights.
+
+        Args:
+            arch: The architecture.
+            seed: Of the weights; torch's own generator by default.
+            zero_residual: Whether blocks with a shortcut start as their shortcut.
+
+        Returns:
+            The network.
+        """
         return build(self.space.blueprint(arch), seed=seed, zero_residual=zero_residual)
 
     def extract(self, arch: Arch, slice_side: str = "left") -> Network:
-        """What the supernet runs for `arch`, with copies of the shared weights and BN statistics."""
+        """What the supernet runs for an architecture, as a network of its own.
+
+        Args:
+            arch: The architecture.
+            slice_side: `left` or `right`, where the supernet has both.
+
+        Returns:
+            A network with copies of the shared weights and BN statistics.
+        """
         like = next(self.parameters())
         network = Network(self.blueprint(arch)).to(like.device, like.dtype)
         for layer in network.blueprint:
@@ -93,7 +116,7 @@ class Supernet(nn.Module):
         if (layer, slice_side) not in self._used:
             if slice_side not in self.slice_sides:
                 raise UnknownNameError(f"slice side of a supernet of {self.space.name}", slice_side, self.slice_sides)
-            if len(self._used) >= MOST_LAYERS:
+            if len(self._used) >= MAX_CACHED_LAYERS:
                 self._used.clear()
             key = self.rule.key(layer)
             used = {}
@@ -109,7 +132,17 @@ class Supernet(nn.Module):
     def forward(
         self, x: Tensor, arch: Arch, regularisation: Regularisation = NO_REGULARISATION, slice_side: str = "left"
     ) -> Tensor:
-        """Logits of the network `arch`; with `resolution="both"` the sum of the logits of both sides."""
+        """Run one network.
+
+        Args:
+            x: Images N x C x H x W; they are resized where the resolution is a choice of the space.
+            arch: The network.
+            regularisation: Dropout and drop-connect for this pass.
+            slice_side: `left` or `right`, where the supernet has both; `both` adds up the logits of both.
+
+        Returns:
+            Logits N x classes.
+        """
         if slice_side == "both":
             left, right = (self(x, arch, regularisation, s) for s in ("left", "right"))
             total: Tensor = left + right
@@ -141,8 +174,10 @@ def finished(space: Space) -> Space:
     return replace(plain, stabiliser="") if getattr(space, "stabiliser", "") else space
 
 
-def _resolutions(space: Space) -> frozenset[int]:
-    """Sides of the images that the networks of a space take."""
+def _images_and_classes(space: Space) -> tuple[int, frozenset[int], int]:
+    """Of the networks of a space: channels of their images, possible resolutions in pixels, number of classes."""
     arch = space.sample(np.random.default_rng(0), 1)[0].tolist()
-    first = space.blueprint(tuple(arch)).layers[0].name
-    return frozenset(layer.resolution for layer in layers_of(space) if layer.name == first)
+    blueprint = space.blueprint(tuple(arch))
+    first = blueprint.layers[0].name
+    resolutions = frozenset(layer.resolution for layer in layers_of(space) if layer.name == first)
+    return blueprint.in_channels, resolutions, blueprint.classes

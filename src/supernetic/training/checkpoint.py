@@ -24,13 +24,19 @@ from ..errors import RunError
 from ..runs.directory import write_atomically
 from .optim import Average
 
-KEPT = 2
+KEPT_CHECKPOINTS = 2
 SNAPSHOTS = "snapshots"  # of a run: weights from earlier in its training, which are kept
 
 
 @dataclass(frozen=True)
 class State:
-    """What training changes."""
+    """What training changes.
+
+    Args:
+        model: The supernet or network.
+        optimisers: Those that update it.
+        average: Its averaged weights, if there are any.
+    """
 
     model: nn.Module
     optimisers: tuple[Optimizer, ...]
@@ -38,19 +44,19 @@ class State:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything by name, on the CPU."""
-        found = {f"model.{n}": t for n, t in self.model.state_dict().items()}
+        tensors = {f"model.{n}": t for n, t in self.model.state_dict().items()}
         for name, p in self.model.named_parameters():
             for optimiser in self.optimisers:
                 values = optimiser.state.get(p, {})
-                found |= {f"optimiser.{name}:{k}": v for k, v in values.items() if v is not None}
+                tensors |= {f"optimiser.{name}:{k}": v for k, v in values.items() if v is not None}
         if self.average is not None:
-            found |= {f"average.{n}": t for n, t in self.average.tensors.items()}
-        return {n: t.detach().cpu().contiguous() for n, t in found.items()}
+            tensors |= {f"average.{n}": t for n, t in self.average.tensors.items()}
+        return {n: t.detach().cpu().contiguous() for n, t in tensors.items()}
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights to evaluate with: the averaged ones, if there are."""
-        found = self.model.state_dict() if self.average is None else self.average.tensors
-        return {n: t.detach().cpu().contiguous() for n, t in found.items()}
+        """The weights to evaluate with: the averaged ones, if there are any."""
+        weights = self.model.state_dict() if self.average is None else self.average.tensors
+        return {n: t.detach().cpu().contiguous() for n, t in weights.items()}
 
     @torch.no_grad()
     def load(self, tensors: Mapping[str, Tensor]) -> None:
@@ -76,23 +82,35 @@ def _fill(into: Mapping[str, Tensor], tensors: Mapping[str, Tensor], prefix: str
     for name, tensor in into.items():
         value = tensors.get(prefix + name)
         if value is None or value.shape != tensor.shape:
-            found = "nothing" if value is None else f"a tensor of shape {tuple(value.shape)}"
-            raise RunError(f"the checkpoint does not fit: {name} has shape {tuple(tensor.shape)}, found {found}")
+            actual = "nothing" if value is None else f"a tensor of shape {tuple(value.shape)}"
+            raise RunError(f"the checkpoint does not fit: {name} has shape {tuple(tensor.shape)}, got {actual}")
         tensor.copy_(value)
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """A directory of checkpoints, `step-00001000.safetensors`."""
+    """A directory of checkpoints, `step-00001000.safetensors`.
+
+    Args:
+        directory: Where they are; it is made when the first is saved.
+    """
 
     directory: Path
 
     def save(self, step: int, tensors: Mapping[str, Tensor]) -> Path:
-        """Write a checkpoint and remove all but the newest."""
+        """Write a checkpoint and remove all but the newest two.
+
+        Args:
+            step: Steps done.
+            tensors: The content, by name.
+
+        Returns:
+            The file.
+        """
         self.directory.mkdir(parents=True, exist_ok=True)
         path = _at(self.directory, step)
         write(path, tensors, {"step": step})
-        for old in self._newest_first()[KEPT:]:
+        for old in self._newest_first()[KEPT_CHECKPOINTS:]:
             old.unlink()
         return path
 
@@ -112,7 +130,13 @@ class Checkpoints:
 
 
 def save_snapshot(run: Path, step: int, weights: Mapping[str, Tensor]) -> None:
-    """Keep the weights of this step in a run directory."""
+    """Keep the weights of a step in a run directory.
+
+    Args:
+        run: The run directory.
+        step: Steps done.
+        weights: The weights, by name.
+    """
     (run / SNAPSHOTS).mkdir(exist_ok=True)
     write(_at(run / SNAPSHOTS, step), weights, {"step": step})
 
@@ -128,8 +152,8 @@ def _at(directory: Path, step: int) -> Path:
 
 def _steps(directory: Path) -> list[Path]:
     """The files of a directory that `_at` names, by step."""
-    found = directory.iterdir() if directory.is_dir() else ()
-    return sorted(p for p in found if re.fullmatch(r"step-\d+\.safetensors", p.name))
+    files = directory.iterdir() if directory.is_dir() else ()
+    return sorted(p for p in files if re.fullmatch(r"step-\d+\.safetensors", p.name))
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | str]) -> None:

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
 
 def accelerator(precision: Literal["no", "fp16", "bf16"] = "no", *, cpu: bool = False) -> Accelerator:
-    """What `fit` needs. In a process started by `accelerate launch` or `torchrun` it joins the others."""
+    """An accelerator for `fit`. In a process started by `accelerate launch` or `torchrun` it joins the others.
+
+    Args:
+        precision: Mixed precision, or none.
+        cpu: Whether to use the processor although there is another device.
+
+    Returns:
+        The accelerator.
+    """
     from accelerate import Accelerator
     from accelerate.utils import DistributedDataParallelKwargs  # type: ignore[import-untyped]
 

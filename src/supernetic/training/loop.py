@@ -7,9 +7,9 @@ training ends with the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 from time import perf_counter
@@ -20,23 +20,22 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import InputError, SupernetError
-from ..nn.norm import batch_statistics
 from ..nn.run import NO_REGULARISATION, Regularisation
 from ..nn.strided import in_layout, layout_of
 from ..runs.directory import TIMINGS, Run
-from ..samplers.step import Draw, Path, Sampler, Step, batches_per_step
+from ..samplers.step import Draw, SampledPath, Sampler, Step, batches_per_step
 from ..space import Arch
 from .checkpoint import Checkpoints, State, save_snapshot
-from .loss import label_loss, teacher_loss
 from .optim import Average, optimisers, set_lr
 from .recipe import Recipe
 from .schedule import Plan, plan_of
+from .step import Hooks, accumulate, batch_losses, passes_of
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped]
 
 METRICS = "metrics.jsonl"
-NETWORK = Step((Path((), regularise=True),))  # a network has one path, and no choice
+NETWORK_STEP = Step((SampledPath((), regularise=True),))  # a network has one path, and no choice
 
 
 class Source(Protocol):
@@ -76,16 +75,30 @@ def fit(
     snapshots: Collection[int] = (),
     accelerator: Accelerator | None = None,
 ) -> Iterator[Progress]:
-    """Train a supernet along the sampler's paths, or a network (`sampler=None`), and yield after every step.
+    """Train a supernet along the sampler's paths, or a network, and yield after every step.
 
-    With a `run`, training is recorded in `metrics.jsonl` (the mean loss of every `log_every` steps) and resumes from
-    `checkpoints/<name>`; the weights after so many steps as `snapshots` says stay there. An `accelerator` (see
-    `training.devices`) adds other devices, mixed precision and several processes, of which only the main one has the
-    run. At the end the model holds the averaged weights, if the recipe averages. Torch's own generator is seeded anew
-    at every step.
+    At the end the model holds the averaged weights, if the recipe averages. Torch's own generator is seeded anew at
+    every step. For a loop, an optimiser or data of one's own see `training.step.backward`.
+
+    Args:
+        model: The supernet or network.
+        batches: The training images.
+        sampler: Chooses the paths of a supernet; None for a network.
+        recipe: How to train.
+        run: Where the training is recorded (`metrics.jsonl`) and resumed from (`checkpoints/<name>`).
+        seed: Of everything random.
+        name: Of the training within the run.
+        checkpoint_every: Steps between checkpoints, rounded to a multiple of `log_every`.
+        log_every: Steps whose mean loss makes one record.
+        snapshots: Steps after which the weights are kept in the run.
+        accelerator: Other devices, mixed precision and several processes (see `training.devices`); only the main
+            process has the run.
+
+    Yields:
+        Where the training stands.
     """
     plan = plan_for(model, batches, sampler, recipe)
-    checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # no half-told interval is lost
+    checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # so that no interval is cut in two
     worker = _Worker(model, batches, sampler, plan, seed, accelerator)
     store = Checkpoints(run.path / "checkpoints" / name) if run else None
     start = worker.resume(store)
@@ -117,7 +130,17 @@ def fit(
 
 
 def plan_for(model: nn.Module, batches: Source, sampler: Sampler | None, recipe: Recipe) -> Plan:
-    """The recipe's durations in steps for this model and data."""
+    """The recipe's durations in steps.
+
+    Args:
+        model: The supernet or network.
+        batches: The training images.
+        sampler: Of a supernet; it says how many batches a step takes.
+        recipe: How to train.
+
+    Returns:
+        The plan.
+    """
     taken = batches_per_step(sampler, _space(model)) if sampler else 1
     return plan_of(recipe, batches.steps_per_epoch, taken)
 
@@ -154,21 +177,26 @@ class _Worker:
         self.layout = layout_of(model)
         model.to(memory_format=self.layout)  # type: ignore[call-overload]
         self.parameters = dict(model.named_parameters())
-        made = optimisers(model, recipe)
-        self.state = State(model, (*made.path, *made.step), Average(model, recipe.ema) if recipe.ema else None)
-        self.net, self.per_path, self.per_step = model, list(made.path), list(made.step)
+        optimiser_sets = optimisers(model, recipe)
+        self.state = State(
+            model, (*optimiser_sets.path, *optimiser_sets.step), Average(model, recipe.ema) if recipe.ema else None
+        )
+        self.net, self.per_path, self.per_step = model, list(optimiser_sets.path), list(optimiser_sets.step)
         if accelerator:
             self.net = accelerator.prepare(model)
-            self.per_path, self.per_step = ([accelerator.prepare(o) for o in os] for os in made)
+            self.per_path, self.per_step = ([accelerator.prepare(o) for o in os] for os in optimiser_sets)
+        self.hooks = Hooks(around=self._synchronisation, after=partial(self._step, self.per_path))
+        if accelerator:
+            self.hooks = replace(self.hooks, backward=accelerator.backward)
 
     def resume(self, store: Checkpoints | None) -> int:
         """Take over the latest checkpoint, if there is one; the number of steps that it has behind it."""
-        found = store.latest() if store else (0, {})
+        latest = store.latest() if store else (0, {})
         if self.accelerator and self.accelerator.num_processes > 1:
             from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
 
-            found = broadcast_object_list([found])[0]  # only the main process has a store
-        step, tensors = found
+            latest = broadcast_object_list([latest])[0]  # only the main process has a store
+        step, tensors = latest
         if tensors:
             self.state.load(tensors)
         return step
@@ -180,36 +208,22 @@ class _Worker:
         set_lr(self.state.optimisers, self.plan.lr(step))
         for optimiser in (*self.per_path, *self.per_step):
             optimiser.zero_grad(set_to_none=True)  # unused weights must not move by momentum or decay
-        batch = self._batch(step, 0)
-        drawn = self._draw(step, batch)
-        passes = self._passes(drawn, step)
-        share = len(passes) if drawn.reduction == "mean" else len(passes) // len(drawn.paths)
-        losses: list[Tensor] = []
-        teacher: Tensor | None = None
-        images = 0
-        with _counted(self.parameters.values() if drawn.average_by_use else ()) as uses:
-            for k, (path, slice_side) in enumerate(passes):
-                if k and drawn.fresh_batch:
-                    batch = self._batch(step, k % len(drawn.paths))
-                x, labels = batch
-                with self._unsynchronised(k < len(passes) - 1 and not self.per_path):
-                    logits = self._forward(self.net, x, path, slice_side)
-                    if path.target == "label":
-                        loss, teacher = label_loss(logits, labels, self.recipe.label_smoothing), logits.detach()
-                    else:
-                        assert teacher is not None, "samplers put a path that learns from labels first"
-                        loss = teacher_loss(logits, teacher)
-                    self._backward(loss * path.weight / share)
-                losses.append(loss.detach())
-                images += len(x)
-                self._step(self.per_path, share)
-        for p, n in uses.items():
-            if n < len(passes) and p.grad is not None:
-                p.grad.div_(n * len(drawn.paths) / len(passes))
+        first = self._batch(step, 0)
+        drawn = self._draw(step, first)
+        passes = passes_of(drawn, self.slice_sides, self.recipe.slice_sides, step)
+        done = accumulate(
+            drawn,
+            passes,
+            partial(self._forward, self.net),
+            lambda k: self._batch(step, k) if k else first,
+            self.parameters.values(),
+            label_smoothing=self.recipe.label_smoothing,
+            hooks=self.hooks,
+        )
         self._step(self.per_step)
         if self.state.average is not None:
             self.state.average.update(self.model)
-        return self._mean(losses, step), images
+        return self._finite(done.loss, step), done.images
 
     def _batch(self, step: int, k: int) -> tuple[Tensor, Tensor]:
         x, labels = self.batches.batch(step * self.plan.batches + k)
@@ -217,40 +231,27 @@ class _Worker:
 
     def _draw(self, step: int, batch: tuple[Tensor, Tensor]) -> Step:
         if self.sampler is None:
-            return NETWORK
+            return NETWORK_STEP
         rng = np.random.default_rng([self.seed, step])  # the same in all processes
-        return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch, self.slice_sides[0])))
+        return self.sampler(_space(self.model), Draw(rng, step, partial(self._score, batch)))
 
-    @torch.no_grad()
-    def _score(self, batch: tuple[Tensor, Tensor], slice_side: str, archs: Sequence[Arch]) -> list[float]:
-        """Minus the loss of each architecture on a batch, with the batch's own BN statistics; nothing is changed."""
-        with batch_statistics(self.model):
-            logits = [self._forward(self.model, batch[0], Path(arch), slice_side) for arch in archs]
-        losses = torch.stack([label_loss(z, batch[1], self.recipe.label_smoothing) for z in logits])
-        return (-self._over_processes(losses)).tolist()
+    def _score(self, batch: tuple[Tensor, Tensor], archs: Sequence[Arch]) -> list[float]:
+        """Minus the loss of each architecture on a batch."""
+        losses = batch_losses(self.model, archs, batch, self.slice_sides[0], self.recipe.label_smoothing)
+        scores: list[float] = (-self._over_processes(losses)).tolist()
+        return scores
 
-    def _passes(self, drawn: Step, step: int) -> list[tuple[Path, str]]:
-        """Paths with the side that each takes; in turns, or all paths by one side and then by the other."""
-        if self.recipe.slice_sides == "both":
-            return [(path, slice_side) for slice_side in self.slice_sides for path in drawn.paths]
-        return [(path, self.slice_sides[(step + k) % len(self.slice_sides)]) for k, path in enumerate(drawn.paths)]
-
-    def _forward(self, net: nn.Module, x: Tensor, path: Path, slice_side: str) -> Tensor:
+    def _forward(self, net: nn.Module, x: Tensor, path: SampledPath, slice_side: str) -> Tensor:
         regularisation = self.regularisation if path.regularise else NO_REGULARISATION
         logits: Tensor = (
             net(x, regularisation) if self.sampler is None else net(x, path.arch, regularisation, slice_side)
         )
         return logits
 
-    def _unsynchronised(self, wanted: bool) -> AbstractContextManager[Any]:
+    def _synchronisation(self, last: bool) -> AbstractContextManager[Any]:
         """Within, processes keep their gradients to themselves; the last path of a step brings them together."""
-        return self.accelerator.no_sync(self.net) if self.accelerator and wanted else nullcontext()
-
-    def _backward(self, loss: Tensor) -> None:
-        if self.accelerator:
-            self.accelerator.backward(loss)
-        else:
-            loss.backward()  # type: ignore[no-untyped-call]
+        apart = self.accelerator and not last and not self.per_path
+        return self.accelerator.no_sync(self.net) if self.accelerator and apart else nullcontext()
 
     def _step(self, optimisers: list[Any], share: int = 1) -> None:
         """Clip and update; gradients of a single path count in full, not as their `share` of the step."""
@@ -267,8 +268,9 @@ class _Worker:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
 
-    def _mean(self, losses: list[Tensor], step: int) -> float:
-        loss = float(self._over_processes(torch.stack(losses).mean()))
+    def _finite(self, mean: Tensor, step: int) -> float:
+        """The mean loss over all processes; a training whose loss is not finite ends here."""
+        loss = float(self._over_processes(mean))
         if not isfinite(loss):
             raise SupernetError(
                 f"training diverged: the loss of step {step + 1} is {loss}; "
@@ -282,22 +284,6 @@ class _Worker:
             return tensor
         reduced: Tensor = self.accelerator.reduce(tensor, "mean")
         return reduced
-
-
-@contextmanager
-def _counted(parameters: Iterable[nn.Parameter]) -> Iterator[dict[nn.Parameter, int]]:
-    """Counts, within, how many backward passes reach each parameter."""
-    uses: dict[nn.Parameter, int] = {}
-
-    def used(parameter: Tensor) -> None:
-        uses[parameter] = uses.get(parameter, 0) + 1  # type: ignore[index, call-overload]
-
-    handles = [p.register_post_accumulate_grad_hook(used) for p in parameters]  # type: ignore[no-untyped-call]
-    try:
-        yield uses
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _forget(run: Run, name: str, step: int) -> None:

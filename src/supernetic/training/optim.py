@@ -15,7 +15,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from .recipe import Recipe
 
-SHARED = {"stem", "head", "classifier"}  # names of the layers that every network has
+SHARED_LAYERS = {"stem", "head", "classifier"}  # names of the layers that every network has
 
 
 class RMSProp(Optimizer):
@@ -54,7 +54,15 @@ class Optimisers(NamedTuple):
 
 
 def optimisers(model: nn.Module, recipe: Recipe) -> Optimisers:
-    """One optimiser; two, where stem and head are updated after every path."""
+    """One optimiser; two, where stem and head are updated after every path.
+
+    Args:
+        model: The supernet or network.
+        recipe: How to train.
+
+    Returns:
+        The optimisers by when they update.
+    """
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     shared = _groups((p for n, p in named if is_shared(n)), recipe, recipe.shared_lr)
     own = _groups((p for n, p in named if not is_shared(n)), recipe, 1.0)
@@ -65,7 +73,7 @@ def optimisers(model: nn.Module, recipe: Recipe) -> Optimisers:
 
 def is_shared(name: str) -> bool:
     """Whether a parameter belongs to the stem or the head."""
-    return not SHARED.isdisjoint(name.split("."))
+    return not SHARED_LAYERS.isdisjoint(name.split("."))
 
 
 def _groups(parameters: Iterable[nn.Parameter], recipe: Recipe, factor: float) -> list[dict[str, Any]]:
@@ -90,7 +98,12 @@ def _make(recipe: Recipe, groups: list[dict[str, Any]]) -> Optimizer:
 
 
 def set_lr(optimisers: Iterable[Optimizer], lr: float) -> None:
-    """Set the learning rate of all groups, times each group's own factor."""
+    """Set the learning rate of all groups.
+
+    Args:
+        optimisers: Those of `optimisers`.
+        lr: The learning rate; each group multiplies it by its own factor.
+    """
     for optimiser in optimisers:
         for group in optimiser.param_groups:
             group["lr"] = lr * group["factor"]

@@ -30,7 +30,7 @@ class Recipe:
     lr: float = 0.1
     momentum: float = 0.9  # of SGD and RMSProp; Adam's first moment
     nesterov: bool = False
-    smoothing: float = 0.9  # of squared gradients: RMSProp's and Adam's (.999 is usual there)
+    smoothing: float = 0.9  # of squared gradients: RMSProp's and Adam's (for Adam .999 is usual)
     eps: float = 1e-8
     weight_decay: float = 0.0
     decay_all: bool = False  # decay BN weights and biases too
@@ -83,12 +83,26 @@ class Recipe:
 
 
 def recipe(settings: Mapping[str, Any]) -> Recipe:
-    """A recipe from the table of a TOML file."""
+    """A recipe from the table of a TOML file.
+
+    Args:
+        settings: The fields of `Recipe`; the sampler is a name or a table.
+
+    Returns:
+        The recipe.
+    """
     return Recipe(**read_fields("recipe", Recipe, settings, Sampler, sampler))
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """A recipe from a TOML file."""
+    """A recipe from a TOML file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The recipe.
+    """
     try:
         return recipe(tomllib.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -99,7 +113,7 @@ def read_recipe(path: str | Path) -> Recipe:
 
 def parse_duration(what: str, text: str) -> tuple[float, Literal["steps", "epochs"]]:
     """(number, unit) of `250 epochs` or `1 step`."""
-    found = re.fullmatch(r"\s*(\d+(?:_\d+)*(?:\.\d+)?)\s*(step|epoch)s?\s*", text)
-    if not found:
-        raise InputError(f"recipe: {what} is a number of steps or epochs, such as '5 epochs', got {text!r}")
-    return float(found[1].replace("_", "")), "steps" if found[2] == "step" else "epochs"
+    match = re.fullmatch(r"\s*(\d+(?:_\d+)*(?:\.\d+)?)\s*(step|epoch)s?\s*", text)
+    if not match:
+        raise InputError(f"recipe: {what} must be a number of steps or epochs, such as '5 epochs', got {text!r}")
+    return float(match[1].replace("_", "")), "steps" if match[2] == "step" else "epochs"

@@ -40,7 +40,16 @@ class Plan:
 
 
 def plan_of(recipe: Recipe, batches_per_epoch: int, batches: int = 1) -> Plan:
-    """The plan of a recipe on data of so many batches per epoch, of which each step takes one or more."""
+    """The durations of a recipe in steps.
+
+    Args:
+        recipe: How to train.
+        batches_per_epoch: Of the data.
+        batches: How many of them each step takes.
+
+    Returns:
+        The plan.
+    """
 
     def steps(what: str, text: str) -> float:
         number, unit = parse_duration(what, text)
