@@ -176,26 +176,25 @@ def test_a_file_that_the_run_keeps_no_copy_of_is_refused_with_the_flag_too(
 # --- what a run was asked for -----------------------------------------------------------------------------------------
 
 
-def asked_of(job: str, evil: Path, tmp_path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(settings, request) of a job that was given the file."""
+def asked_of(job: str, evil: Path, tmp_path: Path) -> dict[str, Any]:
+    """The settings of a job that was given the file."""
     space = {"data": "embedded", "space": str(evil), "limit": 300}
     if job == "select":
-        return {"job": job}, {"data": "embedded", "models": f"mlp,{evil}", "sizes": "20,40", "limit": 300, "workers": 1}
-    if job == "study":
+        request = {"data": "embedded", "models": f"mlp,{evil}", "sizes": "20,40", "limit": 300, "workers": 1}
+    elif job == "study":
         study = tmp_path / "study.toml"
         base, measure = {"space": str(evil), "steps": 1, "limit": 300}, {"kind": "ranking", "truth": "mean_acc"}
         study.write_text(tomli_w.dumps({"title": "x", "base": base, "measure": measure}))
-        return {"job": job}, {"file": str(study), "workers": 1}
-    if job == "search --table":
-        return {"job": "search", "table": {"rows": 1}}, {"space": str(evil), "table": "macro"}
-    if job == "search":
-        return {"job": job, "asked": {**space, "where": ["macs<=1"]}}, {}  # which ends it soon after the space is made
-    if job == "search --baseline":
-        return {
-            "job": "search",
-            "asked": {"data": "embedded", "space": SPACE, "limit": 300, "baselines": [str(evil)]},
-        }, {}
-    return {"job": job}, {**space, "steps": 1}
+        request = {"file": str(study), "workers": 1}
+    elif job == "search --table":
+        job, request = "table-search", {"space": str(evil), "table": "macro"}
+    elif job == "search":
+        request = {**space, "where": ["macs<=1"]}  # which ends it soon after the space is made
+    elif job == "search --baseline":
+        job, request = "search", {"data": "embedded", "space": SPACE, "limit": 300, "baselines": [str(evil)]}
+    else:
+        request = {**space, "steps": 1}
+    return {"job": job, "request": request}
 
 
 JOBS = ["train", "select", "study", "scale", "search", "search --baseline", "search --table"]
@@ -205,11 +204,10 @@ JOBS = ["train", "select", "study", "scale", "search", "search --baseline", "sea
 def test_resume_runs_nothing_that_a_request_names(
     job: str, evil: Path, mark: Path, tmp_path: Path, command: Command
 ) -> None:
-    settings, asked = asked_of(job, evil, tmp_path)
+    settings = asked_of(job, evil, tmp_path)
     run = tmp_path / "run"
     run.mkdir()
     (run / SETTINGS).write_text(tomli_w.dumps({**settings, "code": keep_code(run, evil)}))
-    (run / "asked.json").write_text(json.dumps(asked))
     refused(*command("resume", run), "evil.py", sha256(evil)[:12], "--trust-code")
     assert not mark.exists()
     command("resume", run, "--trust-code")
@@ -410,7 +408,7 @@ def test_names_in_a_report_are_text(searched: Path, tmp_path: Path, command: Com
     bad = "<script>alert(1)</script>"
     records = json.loads((run / "networks.json").read_text())
     for record in records:
-        record["name"] = record["label"] = record["role"] = bad
+        record["label"] = record["role"] = bad
     (run / "networks.json").write_text(json.dumps(records))
     change(run, lambda settings: settings["data"].update(name=bad))
     assert command("report", run)[0] == 0

@@ -21,7 +21,7 @@ from time import monotonic, perf_counter
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import RunError
-from ..progress import Event, OnEvent, ignore
+from ..progress import STEPS, Event, OnEvent, ignore
 from ..result import Result
 from ..runs.directory import SETTINGS, TIMINGS, Run, read_settings
 from ..runs.location import open_or_resume, resolve_directory
@@ -147,8 +147,8 @@ def _take_steps(
     if any(s.file for s in missing):
         run.append(TIMINGS, [{"task": "plan", "seconds": round(spent, 1)}])
         page.renew()
+        send(Event("plan", ", ".join(s.name for s in missing), item=STEPS))
     for step in missing:
-        send(Event(step.name))
         with run.timed(step.name):
             step.work(run)
         page.renew()

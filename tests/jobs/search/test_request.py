@@ -30,8 +30,9 @@ def test_objects_are_recorded_as_text_where_text_can_say_them() -> None:
 
 def test_other_objects_cannot_be_resumed_by_their_record() -> None:
     record = SearchRequest(searcher=RandomSearch()).record()
-    with pytest.raises(InputError, match="searcher was given as an object"):
-        SearchRequest.from_record(record)
+    assert SearchRequest.from_record(record).searcher == RandomSearch()  # a class of ours with its fields
+    with pytest.raises(InputError, match="baselines was given as an object"):
+        SearchRequest.from_record(SearchRequest(baselines=[object()]).record())  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

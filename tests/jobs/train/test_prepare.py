@@ -94,7 +94,7 @@ def test_budgets_of_training_can_be_milliseconds(tmp_path: Path) -> None:
     costs = costs_of(space, space.sample(np.random.default_rng(0), 500), table) / table.scale
     window = f"latency in {np.quantile(costs, 0.4):.6f}ms..{np.quantile(costs, 0.6):.6f}ms"
     settings = {"name": "budgeted", "where": [window]}
-    with pytest.raises(InputError, match="measured"):
+    with pytest.raises(InputError, match="needs measurements"):
         small(space, sampler=settings, out=tmp_path / "without")
     result = small(space, sampler=settings, latency=file, out=tmp_path / "run")
     assert result.paths == 1

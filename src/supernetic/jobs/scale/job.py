@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...costs import costs_of
+from ...datasets import DataLike, source_of
 from ...evaluators import Evaluator
 from ...objective import parse_quantity
 from ...parallel.workers import usual_workers
@@ -49,7 +50,7 @@ MEASURED_ARCHS = 12  # that are drawn to see how fast everything is
 
 @opens_runs
 def scale(
-    data: str | Path = "embedded",
+    data: DataLike = "embedded",
     *,
     space: str = AUTO,
     stages: int = 3,
@@ -83,7 +84,7 @@ def scale(
     A run that exists with the same settings is resumed, or read if it is finished.
 
     Args:
-        data: Images: a name, a folder, an `.npz` or an archive.
+        data: Images: a name, a folder, an `.npz` or an archive; arrays `(images, labels)`, or a torch `Dataset`.
         space: The space of base models, or `auto`: what suits the images.
         stages: Searched stages beyond the base; stage j has 2^j times the base's MACs.
         base_budget: MACs of the base; by default a round number near the mean of random base models.
@@ -115,7 +116,7 @@ def scale(
         The family with evidence; after a dry run, only `planned` is set.
     """
     request = ScaleRequest(
-        data, space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds, population,
+        source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds, population,
         generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device, seed,
     )  # fmt: skip
     return scale_by(request, out=out, dry_run=dry_run, on_event=on_event)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...costs.budget import budget_sampler
+from ...datasets import DataLike, source_of
 from ...errors import InputError
 from ...evaluators import Evaluator
 from ...evaluators.cost import COSTS
@@ -59,7 +60,7 @@ LATENCY_ENGINE = {"engine": "onnx", "threads": 1}  # how milliseconds are measur
 
 @opens_runs
 def search(
-    data: str | Path = "embedded",
+    data: DataLike = "embedded",
     *,
     space: str | Space = "auto",
     where: Sequence[str | Constraint] = (),
@@ -99,7 +100,7 @@ def search(
     read if it is finished.
 
     Args:
-        data: Images: a name, a folder, an `.npz` or an archive.
+        data: Images: a name, a folder, an `.npz` or an archive; arrays `(images, labels)`, or a torch `Dataset`.
         space: A space, its text, a file that declares one, or `auto`: what suits the images and the budget.
         where: Limits such as `macs<=20M` or `latency/ms<=5`.
         objectives: `max NAME` or `min NAME`; by default the best score and the least MACs.
@@ -135,8 +136,8 @@ def search(
         The models with evidence; after a dry run, only `planned` is set.
     """
     request = SearchRequest(
-        data=data, space=space, objectives=objectives, where=where, minutes=minutes, keep=keep, preset=preset,
-        searcher=searcher, evaluator=evaluator, population=population, generations=generations, evaluations=evaluations,
+        data=source_of(data), space=space, objectives=objectives, where=where, minutes=minutes, keep=keep,
+        preset=preset, searcher=searcher, evaluator=evaluator, population=population, generations=generations, evaluations=evaluations,
         retrain=retrain, baselines=baselines, recipe=recipe, retrain_recipe=retrain_recipe, steps=steps,
         network_steps=network_steps, sampler=sampler, stabiliser=stabiliser, limit=limit, threads=threads,
         workers=workers, device=device, seed=seed,

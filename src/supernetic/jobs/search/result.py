@@ -15,6 +15,7 @@ from ...ranking.sentences import trust_sentences
 from ...result import Result
 from ...runs.directory import read_settings
 from ...text import columns
+from ...trials import Trials, read_trials
 from ..compare.comparison import MODELS, NETWORKS, TRUST
 from .step import FRONT
 
@@ -66,6 +67,15 @@ class SearchResult(Result):
     def report(self) -> Path:
         """The page about this run."""
         return Path(self.run) / REPORT
+
+    @property
+    def trials(self) -> Trials:
+        """Every architecture that was evaluated; `trials.to_frame()` is a table of them."""
+        return read_trials(self.run)
+
+    def plot(self) -> Any:
+        """The front in a plot of matplotlib, which is the extra `notebook`."""
+        return self.trials.plot()
 
     @property
     def score(self) -> str:

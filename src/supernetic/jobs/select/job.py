@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...datasets import Dataset
+from ...datasets import DataLike, Dataset, source_of
 from ...errors import InputError
 from ...families import CandidateModel
 from ...networks.pool import dataset_of
@@ -24,6 +24,7 @@ from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
 from ...training.recipe import Recipe, read_recipe
 from ..job import Job, Step, run_job
+from ..train.prepare import full_source
 from .models import read_models
 from .plan import Pace, SelectPlan, estimate, time_steps
 from .queue import Queue, with_sizes
@@ -38,7 +39,7 @@ TRAININGS, RATES_FILE, TRAINED = "trainings", "rates.json", "trainings.csv"
 
 @opens_runs
 def select(
-    data: str | Path = "embedded",
+    data: DataLike = "embedded",
     *,
     models: str | Sequence[str] | None = None,
     sizes: str = AUTO,
@@ -60,7 +61,7 @@ def select(
     An interrupted run goes on with the trainings that are not finished.
 
     Args:
-        data: Images: a name, a folder, an `.npz` or an archive.
+        data: Images: a name, a folder, an `.npz` or an archive; arrays `(images, labels)`, or a torch `Dataset`.
         models: Names as `supernetic.model_names` has them, or a `.txt` file with one per line; six for a CPU by
             default.
         sizes: `auto`, or numbers of images such as `250,500,1000`. Nine tenths train and one tenth calibrates.
@@ -81,7 +82,9 @@ def select(
     Returns:
         The decision with its evidence, or the plan after a dry run.
     """
-    request = SelectRequest(data, models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers)
+    request = SelectRequest(
+        source_of(data), models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers
+    )
     return select_by(request, out=out, dry_run=dry_run, on_event=on_event)
 
 
@@ -112,8 +115,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
     @classmethod
     def prepare(cls, request: SelectRequest, send: OnEvent) -> SelectJob:
         """Everything that can be known and refused before the first step."""
-        source = str(Path(request.data).resolve()) if Path(request.data).exists() else str(request.data)
-        loading = {"source": source, **({} if request.limit is None else {"limit": request.limit})}
+        loading = {"source": full_source(request.data), **({} if request.limit is None else {"limit": request.limit})}
         dataset = dataset_of(loading)
         models = read_models(request.models, dataset, request.size)
         recipe = RECIPE if request.recipe is None else read_recipe(request.recipe)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ...datasets import DataLike, source_of
 from ...errors import InputError
 from ...objective import parse_quantity
 from ...progress import OnEvent
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @opens_runs
 def train(
     space: str | Space,
-    data: str | Path = "embedded",
+    data: DataLike = "embedded",
     *,
     sampler: str | Mapping[str, Any] | Sampler | None = None,
     recipe: str | Path | Recipe | None = None,
@@ -57,7 +58,7 @@ def train(
     Args:
         space: A space, its text such as `macro:channels=8`, or a file. The data complete a text: what it leaves open
             of classes, in_channels and resolution follows from them.
-        data: Images: a name, a folder, an `.npz` or an archive.
+        data: Images: a name, a folder, an `.npz` or an archive; arrays `(images, labels)`, or a torch `Dataset`.
         sampler: How paths are drawn: a name, settings or a sampler; by default the recipe's, else the one that goes
             with the space's sharing.
         recipe: Training settings: a TOML file or a recipe.
@@ -83,8 +84,8 @@ def train(
     """
     snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
     request = TrainRequest(
-        space, data, sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes, snapshots,
-        latency, start, tensorboard, seed,
+        space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
+        snapshots, latency, start, tensorboard, seed,
     )  # fmt: skip
     return train_by(request, out=out, dry_run=dry_run, on_event=on_event)
 

@@ -269,9 +269,13 @@ def hardware_of(device: str, precision: str, processes: int, threads: int | None
 
 
 def loading_of(data: str | Path, limit: int | None, seed: int) -> dict[str, Any]:
-    """Arguments of `datasets.load`, as a run records them: a path in full, a name as it is."""
-    source = str(Path(data).resolve()) if Path(data).exists() else str(data)
-    return {"source": source, "limit": limit, "seed": seed}
+    """Arguments of `datasets.load`, as a run records them."""
+    return {"source": full_source(data), "limit": limit, "seed": seed}
+
+
+def full_source(data: str | Path) -> str:
+    """A path in full, a name as it is."""
+    return str(Path(data).resolve()) if Path(data).exists() else str(data)
 
 
 def _batches(dataset: Dataset, recipe: Recipe, seed: int, world: int = 1) -> Any:
