@@ -116,8 +116,8 @@ def scale(
         The family with evidence; after a dry run, only `planned` is set.
     """
     request = ScaleRequest(
-        source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds, population,
-        generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device, seed,
+        source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds,
+        population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device, seed,
     )  # fmt: skip
     return scale_by(request, out=out, dry_run=dry_run, on_event=on_event)
 
