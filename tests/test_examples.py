@@ -27,8 +27,13 @@ EXPECTED = {  # patterns that the output has, in this order
         r"at most\n",
         r"example-05\.png  .*\d%",
     ],
+    "08_own_space_class": [
+        r"16 architectures; 1,1,1,1 has 1,402,112 MACs",
+        r"(\[[01, ]+\] [1-5]\d{2},\d{3} MACs\n){3}",
+    ],
 }
-SLOW = set(EXPECTED) - {"03_table_search"}  # the others are whole searches on images
+SLOW = set(EXPECTED) - {"03_table_search", "08_own_space_class"}  # the others are whole searches on images
+WITHOUT_RUNS = {"08_own_space_class"}
 
 
 def test_all_examples_are_numbered_short_and_tested() -> None:
@@ -57,4 +62,4 @@ def test_an_example_does_what_it_says(name: str, tmp_path: Path) -> None:
         found = re.compile(pattern).search(done.stdout, at)
         assert found, f"{pattern!r} is not in what follows:\n{done.stdout[at:]}"
         at = found.start()
-    assert [p.name for p in tmp_path.iterdir()] == ["runs"]
+    assert [p.name for p in tmp_path.iterdir()] == ([] if name in WITHOUT_RUNS else ["runs"])

@@ -54,7 +54,7 @@ class EfficientNet(SequentialSpace):
     spatial: str = "ceil"
 
     name: ClassVar[str] = "efficientnet"
-    paper: ClassVar[str] = "ScaleNet"
+    paper: ClassVar[str] = "EfficientNet, ScaleNet"
 
     def __post_init__(self) -> None:
         Scaling(spatial=self.spatial)  # refuses an unknown convention
