@@ -112,7 +112,7 @@ def with_sizes(
 def searcher_record(searcher: Searcher) -> dict[str, Any]:
     """A searcher's name and settings; one of the user's own that is no dataclass has only a name."""
     fields: Any = searcher
-    settings = dataclasses.asdict(fields) if dataclasses.is_dataclass(searcher) else {}
+    settings: dict[str, Any] = dataclasses.asdict(fields) if dataclasses.is_dataclass(searcher) else {}
     return {"name": type(searcher).__name__, **settings}
 
 
