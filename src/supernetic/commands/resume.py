@@ -11,16 +11,18 @@ from ..errors import RunError
 from ..progress import OnEvent
 from ..result import Result
 from ..runs.directory import SETTINGS, read_settings
+from ..runs.files import RESULT
 from ..runs.trust import following, opens_runs
 
-# By job: its request, and the function that does what a request says. Imported on use: torch is heavy.
+# By job: its request, the function that does what a request says, and the reader of a finished run (a table search and
+# a study have none: they take seconds, and a study's file may have changed). Imported on use: torch is heavy.
 JOBS = {
-    "train": ("jobs.train.request:TrainRequest", "jobs.train.job:train_by"),
-    "search": ("jobs.search.request:SearchRequest", "jobs.search.job:search_by"),
-    "table-search": ("jobs.search.table_search:TableSearchRequest", "jobs.search.table_search:search_table_by"),
-    "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:scale_by"),
-    "select": ("jobs.select.request:SelectRequest", "jobs.select.job:select_by"),
-    "study": ("lab.request:StudyRequest", "lab.job:study_by"),
+    "train": ("jobs.train.request:TrainRequest", "jobs.train.job:train_by", "jobs.train.job:read_result"),
+    "search": ("jobs.search.request:SearchRequest", "jobs.search.job:search_by", "jobs.search.result:read_result"),
+    "table-search": ("jobs.search.table_search:TableSearchRequest", "jobs.search.table_search:search_table_by", ""),
+    "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:scale_by", "jobs.scale.result:read_family"),
+    "select": ("jobs.select.request:SelectRequest", "jobs.select.job:select_by", "jobs.select.result:read_result"),
+    "study": ("lab.request:StudyRequest", "lab.job:study_by", ""),
 }
 
 
@@ -49,9 +51,12 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
         raise RunError(f"{path} is a run of {kind!r}: only {', '.join(JOBS)} can be resumed{inside}")
     if not isinstance(settings.get("request"), dict):
         raise RunError(f"{path} does not say what was asked for: give the command that began the run once more")
-    request, do = map(_load, JOBS[kind])
+    request, do, read = JOBS[kind]
+    if read and (path / RESULT).exists():
+        finished: Result = _load(read)(path)
+        return finished
     with following(path):
-        result: Result = do(request.from_record(settings["request"]), out=path, on_event=on_event)
+        result: Result = _load(do)(_load(request).from_record(settings["request"]), out=path, on_event=on_event)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...datasets import DataLike, source_of
-from ...errors import InputError
+from ...errors import InputError, RunError
 from ...objective import parse_quantity
 from ...progress import OnEvent
 from ...result import Result
@@ -20,7 +21,7 @@ from ...runs.trust import opens_runs
 from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler
 from ...space import Space
-from ..job import Job, Step, run_job
+from ..job import RESULT, Job, Step, run_job
 from .prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
 from .request import TrainRequest
 from .supernet_run import TASK, WEIGHTS
@@ -213,6 +214,15 @@ class TrainJob(Job[TrainPlan, TrainResult]):
         """The result with the last loss that was recorded."""
         losses = [r["loss"] for r in read_records(path / "metrics.jsonl") if r["task"] == TASK]
         return _result(self.training, str(path), losses[-1])
+
+
+def read_result(path: Path) -> TrainResult:
+    """The result of a training that came to its end."""
+    try:
+        record = json.loads((path / RESULT).read_text())
+        return TrainResult(**{**record, "notes": tuple(record["notes"]), "run": str(path)})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
 
 
 def _result(training: PreparedTraining, run: str | None, loss: float | None) -> TrainResult:
