@@ -23,11 +23,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ..errors import RunError
 from ..progress import STEPS, Event, OnEvent, ignore
 from ..result import Result
-from ..runs.directory import SETTINGS, TIMINGS, Run, read_settings
+from ..runs.directory import Run, read_settings
+from ..runs.files import RESULT, SETTINGS, TIMINGS
 from ..runs.location import open_or_resume, resolve_directory
 from .request import Request
 
-RESULT = "result.json"
 PAGE_INTERVAL_S = 15.0  # between two renewals of the report within a step
 
 Plan = TypeVar("Plan", bound=Result)
@@ -136,6 +136,21 @@ def run_job(
         if not (run.path / RESULT).exists():
             run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
     return result
+
+
+def plan_of_run(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan that a run was begun with.
+
+    Args:
+        settings: Those of the run.
+
+    Returns:
+        The plan as settings. A run without one was not begun by its job and is refused.
+    """
+    plan = settings.get("plan")
+    if not isinstance(plan, Mapping):
+        raise RunError(f"{SETTINGS} must have a plan to go on with, got {plan!r}: give another directory")
+    return plan
 
 
 def _take_steps(

@@ -31,13 +31,13 @@ from ..nn.network import Network, build
 from ..objective import Metrics
 from ..parallel.workers import Report, map_in_workers
 from ..runs.directory import jsonable, open_run, plain, read_settings
+from ..runs.files import RESULT, WEIGHTS
 from ..training.checkpoint import checksum, read, write
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
 from .scores import scores
 from .training import logits_of, measure, one_thread, training
 
-WEIGHTS, RESULT = "weights.safetensors", "result.json"
 METRICS = ("valid/accuracy", "valid/cross_entropy")
 PATIENCE = 60.0  # seconds for the workers of a killed process to notice; they look after every step
 UNSAID = ("title", "source")  # of a recipe: they change nothing

@@ -96,7 +96,7 @@ def test_nothing_need_be_trained(small: dict[str, Any], tmp_path: Path) -> None:
     assert not (tmp_path / "run/networks").exists()
     assert list(found.models) == ["model-1", "model-2"]
     assert trust_sentences(found.trust)[0].endswith("is unknown: n = 0 is too small.")
-    assert all(r["test"]["test/accuracy"] > 0 for r in found.networks)
+    assert all((r.test or {})["test/accuracy"] for r in found.networks)
 
 
 @pytest.mark.parametrize(

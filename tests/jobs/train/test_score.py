@@ -11,8 +11,9 @@ from supernetic.errors import InputError, RunError
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.jobs.train import score as module
 from supernetic.jobs.train.job import train
-from supernetic.jobs.train.score import SCORES, is_run, score, translated
+from supernetic.jobs.train.score import is_run, score, translated
 from supernetic.jobs.train.supernet_run import load_supernet
+from supernetic.runs.files import SCORES
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201

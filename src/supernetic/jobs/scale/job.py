@@ -18,6 +18,7 @@ from ...parallel.workers import usual_workers
 from ...progress import Event, OnEvent
 from ...reports.scale import write_scale
 from ...runs.directory import Run
+from ...runs.files import SCALE, SUPERNET
 from ...runs.trust import opens_runs
 from ...samplers.hierarchical import Hierarchical
 from ...scaling.budgets import Budgets
@@ -26,19 +27,19 @@ from ...searchers.mcea import MCEA
 from ...space import Arch
 from ...spaces.scaled import Scaled
 from ..compare.comparison import Comparison
-from ..job import Job, Step, run_job
+from ..job import Job, Step, plan_of_run, run_job
 from ..search.choose_space import AUTO, check_images
 from ..search.job import comparison_steps, network_recipe
 from ..search.score import SCORE
 from ..speed import measure
 from ..time_plan import rescale_recipe
 from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
-from ..train.supernet_run import WEIGHTS, trained_supernet
+from ..train.supernet_run import trained_supernet
 from .plan import ScalePlan, make_plan
 from .request import ORDER_NETWORKS, ScaleRequest
 from .result import Family, PlannedFamily, read_family
 from .space import scaled_space
-from .step import OBJECTIVE, SCALE, SEARCH, FamilySearch, scorer
+from .step import OBJECTIVE, SEARCH, FamilySearch, scorer
 
 if TYPE_CHECKING:
     from ...supernets.supernet import Supernet
@@ -177,7 +178,7 @@ class ScaleJob(Job[ScalePlan, Family]):
     def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> ScalePlan:
         """The plan of a run that exists, or a new one; nothing is measured if every length was given."""
         if earlier is not None:
-            return ScalePlan.from_settings(earlier["plan"])
+            return ScalePlan.from_settings(plan_of_run(earlier))
         request, budgets = self.request, self.budgets
         members = budgets.stages + request.extrapolate + 1
         targets = [2.0**j * budgets.base for j in range(members)]
@@ -266,7 +267,7 @@ class ScaleJob(Job[ScalePlan, Family]):
             scorer=family.evaluate, candidates=lambda run: (family.networks(run), ()), derives=False,
         )  # fmt: skip
         return [
-            Step(TRAIN, WEIGHTS, lambda run: training.fit(run, send)),
+            Step(TRAIN, SUPERNET, lambda run: training.fit(run, send)),
             Step(SEARCH, SCALE, lambda run: family.run(run, send)),
             *comparison_steps(comparison, send),
         ]

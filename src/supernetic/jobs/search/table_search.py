@@ -19,11 +19,11 @@ from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator, TableEval
 from ...evaluators.cost import COSTS
 from ...objective import Constraint, Objective, combine
 from ...progress import Event, OnEvent
+from ...runs.files import RESULT
 from ...runs.location import open_or_resume
 from ...runs.trust import opens_runs
 from ...searchers import Searcher, SearchProblem, run_search
 from ...space import Arch, SequentialSpace, Space
-from ..job import RESULT
 from ..request import Request
 from .goals import (
     Generation,

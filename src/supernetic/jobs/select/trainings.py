@@ -27,11 +27,11 @@ from ...networks.pool import PATIENCE, UNSAID, dataset_of
 from ...networks.training import logits_of, one_thread, training
 from ...parallel.workers import Report, map_in_workers
 from ...runs.directory import jsonable, open_run
+from ...runs.files import IMAGE_SCORES, RESULT
 from ...selection.scores import METRICS, score
 from ...selection.subsets import take_subset
 from ...training.recipe import Recipe
 
-RESULT, IMAGES = "result.json", "images.npz"
 MIN_BATCHES = 16  # of an epoch: small subsets have smaller batches, so that all get some hundred updates
 RATES = (2e-3, 6e-3, 2e-2)  # learning rates that are tried
 RECIPE = Recipe(
@@ -97,7 +97,7 @@ class Outcome:
 
     def images(self) -> npt.NDArray[np.float32]:
         """Metric x image."""
-        with np.load(self.path / IMAGES) as file:
+        with np.load(self.path / IMAGE_SCORES) as file:
             found: npt.NDArray[np.float32] = file["scores"]
         return found
 
@@ -155,7 +155,7 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
         else:
             labels = {split: data.labels[data.splits[split]] for split in logits}
             found = score(logits["calibrate"], labels["calibrate"], logits[asked.on], labels[asked.on])
-            _write(path / IMAGES, found.values.astype(np.float32))
+            _write(path / IMAGE_SCORES, found.values.astype(np.float32))
             means = dict(zip(METRICS, found.values.mean(axis=1).tolist(), strict=True))
             record = {
                 "calibration": jsonable(found.calibration),

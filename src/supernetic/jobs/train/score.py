@@ -11,13 +11,13 @@ import numpy as np
 
 from ...errors import InputError, RunError
 from ...objective import Metrics
-from ...runs.directory import SETTINGS, jsonable, open_run, read_settings
+from ...runs.directory import jsonable, open_run, read_settings
+from ...runs.files import SCORES, SETTINGS
 from ...space import Arch, Space
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
 
-SCORES = "scores.jsonl"
 CHUNK = 500  # architectures that are recorded together; a kill loses no more than these
 IMAGES = 1024  # that recalibrate BN
 FEWER = ("valid/cross_entropy", "valid/accuracy")  # on a part of the validation images
