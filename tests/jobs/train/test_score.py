@@ -35,7 +35,7 @@ def test_nothing_is_evaluated_twice(run: Path, monkeypatch: pytest.MonkeyPatch) 
         return call(self, archs)
 
     monkeypatch.setattr(SupernetEvaluator, "__call__", counted)
-    monkeypatch.setattr(module, "CHUNK", 2)
+    monkeypatch.setattr(module, "ARCHS_PER_RECORD", 2)
     told: list[tuple[int, int]] = []
     first = score(run, Macro(), ARCHS[:4], progress=lambda done, total: told.append((done, total)))
     assert told == [(2, 4), (4, 4)]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 ACCURACY, MILLISECONDS = "valid/accuracy", "latency/ms"
-LATENCY_SECONDS = 1.0  # that the latency of one network is measured for
+LATENCY_S = 1.0  # that the latency of one network is measured for
 
 Bools = npt.NDArray[np.bool_]
 
@@ -114,7 +114,7 @@ def _latency(network: nn.Module) -> dict[str, Any] | None:
     engine = "onnx" if have_onnx() else "eager"
     timing = time_network(
         blueprint, resolution=blueprint.resolution, channels=blueprint.in_channels, engine=engine,
-        seconds=LATENCY_SECONDS,
+        seconds=LATENCY_S,
     )  # fmt: skip
     return {MILLISECONDS: timing.ms, "low": timing.low, "high": timing.high, "engine": engine}
 

@@ -35,7 +35,7 @@ from .result import OptimiseResult
 
 JOB = "optimise"
 HOPELESS_FAILURES = 20  # evaluations from the start that all fail, after which the function is taken to be wrong
-ADVICE = "the same call of `optimise` with out={path!r} goes on"  # after an interruption
+RESUME_ADVICE = "the same call of `optimise` with out={path!r} goes on"  # after an interruption
 
 T = TypeVar("T", Objective, Constraint)
 
@@ -79,7 +79,7 @@ def optimise(
     plan.task.sample(np.random.default_rng(seed), 1)  # a budget that holds nothing is known before anything is written
     settings = _settings(plan, space, evaluate, budget, seed)
     listener = _Listener(plan.task, budget, on_event or ignore)
-    with open_or_resume(out, plan.task.space.name, settings, advice=ADVICE) as run:
+    with open_or_resume(out, plan.task.space.name, settings, advice=RESUME_ADVICE) as run:
         listener.succeeded = any(record["status"] != "failed" for record in run.read(TRIALS))
         trials = run_search(
             plan.searcher,

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ...errors import InputError, RunError, SupernetError
 from ...families import CandidateModel
-from ...networks.pool import PATIENCE, UNSAID, dataset_of
+from ...networks.pool import LOCK_PATIENCE_S, RECIPE_TEXT_FIELDS, dataset_of
 from ...networks.training import logits_of, one_thread, training
 from ...parallel.workers import Report, map_in_workers
 from ...runs.directory import jsonable, open_run
@@ -65,7 +65,7 @@ class SubsetTraining:
         return {
             "job": "subset",
             "network": self.model.fingerprint,
-            "recipe": {k: v for k, v in self.recipe.settings().items() if k not in UNSAID},
+            "recipe": {k: v for k, v in self.recipe.settings().items() if k not in RECIPE_TEXT_FIELDS},
             "size": self.size,
             "seed": self.seed,
             "on": self.on,
@@ -135,7 +135,7 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
     dataset = dataset_of(asked.loading)
     if dataset.fingerprint != asked.data:
         raise RunError(f"{path} is of other data than {dataset.source} holds now")
-    with one_thread(), open_run(path, asked.settings, patience=PATIENCE) as run:
+    with one_thread(), open_run(path, asked.settings, patience=LOCK_PATIENCE_S) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
         data = take_subset(dataset, asked.size, asked.seed, asked.on, stratified=asked.stratified)
