@@ -13,7 +13,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXPECTED = {  # patterns that the output has, in this order
     "01_own_images": [
-        r"networks keep macs<=300K",
+        r"networks satisfy macs<=300K",
         r"export 2 models",
         r"\n *model-2 .*\n",
         r"\.png  (bag|sn|tr)",

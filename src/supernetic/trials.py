@@ -21,7 +21,8 @@ from typing import Any, TypeAlias, overload
 from . import pareto
 from .errors import InputError, RunError, SupernetError
 from .objective import Objective, parse_objective, resolve
-from .runs.directory import SETTINGS, TRIALS, read_records, read_settings
+from .runs.directory import read_records, read_settings
+from .runs.files import RESULT, SEARCH, SETTINGS, TRIALS
 from .runs.space_record import space_of
 from .searchers.problem import Trial
 from .space import Space
@@ -203,7 +204,7 @@ def _pyplot() -> Any:
 
 def _result(path: Path) -> dict[str, Any]:
     """What a search wrote beside its trials."""
-    for file in (path / "search.json", path / "result.json"):
+    for file in (path / SEARCH, path / RESULT):
         if file.exists():
             record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             return record

@@ -23,6 +23,7 @@ from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.networks.pool import key_of
 from supernetic.nn.network import build
 from supernetic.runs.directory import open_run, read_settings
+from supernetic.runs.records import NetworkRecord
 from supernetic.training.checkpoint import write
 
 SPACE = "macro:channels=4,resolution=8,head=16,in_channels=1"
@@ -160,7 +161,7 @@ def test_weights_of_the_supernet_are_exported_and_said_to_be_its(trained: Path, 
     assert "of the supernet" in (Path(first.path) / "README.md").read_text()
     expected = network.state_dict()
     assert all(torch.equal(t, expected[n]) for n, t in load_model(first.path).state_dict().items())
-    assert export_network(run, checked) == Path(second.path)
+    assert export_network(run, NetworkRecord.from_json(checked)) == Path(second.path)
 
 
 def test_without_onnx_models_lack_that_file_and_get_it_later(
@@ -208,7 +209,7 @@ def test_what_cannot_be_exported_is_named(run: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="damaged"):
         export(run, name="model-1")
     (run / "networks.json").write_text("[{}]")
-    with pytest.raises(RunError, match=r"networks\.json cannot be read"):
+    with pytest.raises(RunError, match=r"networks\.json: a network: name must be"):
         export(run)
     (run / "networks.json").write_text("[]")
     with pytest.raises(RunError, match="chosen no network yet"):

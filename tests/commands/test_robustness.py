@@ -12,9 +12,10 @@ from supernetic.commands import robustness as module
 from supernetic.commands.robustness import RobustnessResult, robustness
 from supernetic.errors import InputError, RunError
 from supernetic.jobs.train.job import train
-from supernetic.jobs.train.score import SCORES, score
+from supernetic.jobs.train.score import score
 from supernetic.progress import Event
 from supernetic.ranking.robustness import subnets
+from supernetic.runs.files import SCORES
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
 

@@ -13,7 +13,7 @@ import torch
 from supernetic.datasets import load
 from supernetic.errors import InputError
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.plan import LEAST, MAX_RECIPE_LENGTHS, SearchPlan, make_plan
+from supernetic.jobs.search.plan import MAX_RECIPE_LENGTHS, MIN_STEPS, SearchPlan, make_plan
 from supernetic.jobs.speed import Speed, measure
 from supernetic.jobs.time_plan import EXPORT_S, NETWORK_RECIPE, PLANNED_SHARE, REPORT_S, rescale_recipe
 from supernetic.jobs.train.prepare import DEFAULT_RECIPE
@@ -52,8 +52,8 @@ def test_the_time_is_used_and_kept_to(minutes: float, networks: int, slower: flo
     at_most = [plan.supernet_steps == MAX_RECIPE_LENGTHS * 1000, plan.network_steps == MAX_RECIPE_LENGTHS * 1500]
     assert used <= PLANNED_SHARE * 60 * minutes + 1
     assert used >= 0.85 * 60 * minutes or any(at_most)
-    assert plan.supernet_steps >= LEAST["train"]
-    assert plan.network_steps >= LEAST["compare"]
+    assert plan.supernet_steps >= MIN_STEPS["train"]
+    assert plan.network_steps >= MIN_STEPS["compare"]
     assert plan.evaluations <= 1000
 
 
@@ -80,8 +80,8 @@ def test_a_part_that_needs_more_than_its_share_takes_it_from_the_others() -> Non
     dear = Speed(0.5, 5.0, 0.1, 0.3)  # 40 evaluations take 200 of about 256 s
     plan = planned(7, dear)
     assert plan.evaluations == pytest.approx(40, abs=10)
-    assert plan.supernet_steps >= LEAST["train"]
-    assert plan.network_steps >= LEAST["compare"]
+    assert plan.supernet_steps >= MIN_STEPS["train"]
+    assert plan.network_steps >= MIN_STEPS["compare"]
     assert sum(plan.seconds.values()) <= 7 * 60
 
 
@@ -93,7 +93,7 @@ def test_too_few_minutes_are_refused_with_how_many_it_takes() -> None:
         "--minutes 1 is too short for 100 steps of the supernet, 40 evaluations and 8 trainings of 60 steps: "
         "it takes about 2.5"
     )
-    assert planned(2.5).supernet_steps >= LEAST["train"]
+    assert planned(2.5).supernet_steps >= MIN_STEPS["train"]
     for minutes in (0, -3, float("nan")):
         with pytest.raises(InputError, match="is too short for"):
             planned(minutes)

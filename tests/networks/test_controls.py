@@ -13,7 +13,7 @@ from supernetic.blueprint import Layer
 from supernetic.costs.macs import cost
 from supernetic.costs.table import costs_of
 from supernetic.errors import BudgetError, InputError
-from supernetic.networks.controls import LEAST_MAP, largest, mobilenet, mobilenet_v2, random_at
+from supernetic.networks.controls import MIN_MAP_PIXELS, largest, mobilenet, mobilenet_v2, random_at
 from supernetic.nn.network import build
 from supernetic.objective import parse_where
 from supernetic.space import Archs
@@ -46,7 +46,7 @@ def test_a_mobilenet_fits_its_budget_and_the_next_wider_one_does_not(budget: flo
     widths = {cost(mobilenet_v2(w, resolution, 10, 1, early)).macs for w in np.linspace(1 / 64, 3, 3000)}
     assert cost(made).macs == max(m for m in widths if m <= budget)
     last = made.layers[-2]
-    assert last.resolution >= LEAST_MAP
+    assert last.resolution >= MIN_MAP_PIXELS
     assert (made.resolution, made.in_channels, made.classes) == (resolution, 1, 10)
     assert build(made, seed=0).eval()(torch.zeros(2, 1, resolution, resolution)).shape == (2, 10)
 

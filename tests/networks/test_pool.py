@@ -204,7 +204,7 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
 
 
 def test_a_lock_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supernetic.networks.pool.PATIENCE", 0.3)
+    monkeypatch.setattr("supernetic.networks.pool.LOCK_PATIENCE_S", 0.3)
     with open_run(tmp_path / asked().key, asked().settings), pytest.raises(RunError, match="in use"):
         train_all([asked()], tmp_path, workers=1)
     assert train_all([asked()], tmp_path, workers=1)[0].reason == ""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from supernetic.ranking.sentences import SPREAD, outcome, table_sentences, tau_sentence, trust_sentences
+from supernetic.ranking.sentences import SPREAD_SENTENCE, outcome, table_sentences, tau_sentence, trust_sentences
 from supernetic.ranking.verdict import agreement, compare
 
 TAU: dict[str, Any] = {
@@ -32,7 +32,7 @@ def test_the_reason_is_told_the_first_time_only() -> None:
         "(the 95 % interval includes 0): tau +0.52 [-0.05, +0.86], n = 7.",
         "model-1 against random-1: not significant, +0.00 points [-1.00, +1.00].",
         "model-1 beats largest: +1.50 points [+0.50, +2.00].",
-        SPREAD,
+        SPREAD_SENTENCE,
     ]
     clear = {**TAU, "low": 0.2, "significant": True}
     said = trust_sentences({"tau": clear, "comparisons": [contest(-3, -1), contest(-1, 1), contest(-1, 0)]})

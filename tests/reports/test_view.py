@@ -128,6 +128,23 @@ def test_costs_are_no_scores(make: Make) -> None:
     assert set(read_run(path).chosen[0].score) == {"valid/cross_entropy", "valid/accuracy"}
 
 
+def test_trained_networks_are_shown_before_they_are_tested(make: Make) -> None:
+    path = make()
+    networks = json.loads((path / "networks.json").read_text())
+    trained = [{k: v for k, v in n.items() if k not in ("test", "inherited", "latency")} for n in networks]
+    (path / "networks.json").unlink()
+    (path / "trained.json").write_text(json.dumps(trained))
+    run = read_run(path)
+    assert [m.name for m in run.models] == [n["name"] for n in networks]
+    assert [m.trained for m in run.models] == [n["trained"] for n in networks]
+    assert not any(m.test for m in run.models)
+    assert run.curves[1].name == "model-1"
+    trained[0]["trained"] = {"valid/accuracy": 1.0}
+    (path / "trained.json").write_text(json.dumps(trained))
+    (path / "networks.json").write_text(json.dumps(networks))
+    assert read_run(path).models[0].trained == networks[0]["trained"], "networks.json is the later of the two"
+
+
 def test_curves_bear_the_names_of_their_models(make: Make) -> None:
     done, going = read_run(make("done")), read_run(make("going", until="compare"))
     assert [c.name for c in done.curves[:2]] == ["supernet", "model-1"]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SupernetError, UnknownNameError
-from ..jobs.compare.comparison import MODELS, TRAININGS
 from ..jobs.compare.export import card_of
 from ..jobs.train.prepare import DEFAULT_RECIPE
 from ..jobs.train.supernet_run import load_supernet
@@ -18,6 +17,8 @@ from ..objective import Metrics, show_quantity
 from ..progress import Event, OnEvent, ignore
 from ..result import Result
 from ..runs.directory import open_run, read_settings
+from ..runs.files import MODELS, NETWORK_TRAININGS
+from ..runs.records import CHOSEN, INHERITED, TRAINED, NetworkRecord
 from ..runs.trust import opens_runs, require_name
 from ..space import Arch, Space
 
@@ -111,26 +112,21 @@ def derive(
         network, fold = derive_network(supernet, genes, dataset, seed=settings["seed"])
         score = evaluate(network, dataset, "valid")[0]
         mode = retrain or DEFAULT_RETRAIN_MODES[space.sharing]
-        record: dict[str, Any] = {
-            "name": name or _name(space, genes),
-            "label": space.name_of(genes),
-            "key": None,
-            "score": score,
-            "weights": "inherited",
-        }
+        label = space.name_of(genes)
+        record = NetworkRecord(name or _name(space, genes), CHOSEN, label=label, score=score, weights=INHERITED)
         network_recipe = _recipe(recipe, settings)
         trained = None
         if mode != "none":
-            send = _count_steps(record["name"], on_event or ignore)
+            send = _count_steps(record.name, on_event or ignore)
             training = _train(path, settings, network, dataset.fingerprint, network_recipe, mode, send)
             trained, loaded = training.metrics, training.load()
             assert isinstance(loaded, Network)
             network = loaded
-            record |= {"key": training.key, "trained": trained, "weights": "trained"}
+            record = replace(record, key=training.key, trained=trained, weights=TRAINED)
         card = card_of(path, record, network)
         if trained:
             card = replace(card, recipe=", ".join(filter(None, (network_recipe.title, network_recipe.length))))
-        target = Path(out or path / MODELS) / record["name"]
+        target = Path(out or path / MODELS) / record.name
         save_model(target, network, card, onnx=have_onnx())
     costs = cost(network.blueprint)
     notes = [] if fold is None else fold.lines()[-1:]
@@ -139,7 +135,7 @@ def derive(
     notes += [] if have_onnx() else [f"there is no ONNX file: {NEEDED}, then export again"]
     return DeriveResult(
         model=str(target),
-        arch=record["label"],
+        arch=record.label,
         space=space.name,
         retrain=mode,
         macs=costs.macs,
@@ -168,7 +164,7 @@ def _train(
     """The finished training of the network, from scratch or from its weights."""
     from ..networks.pool import Training, keep_weights, train_all
 
-    directory = path / TRAININGS
+    directory = path / NETWORK_TRAININGS
     start = keep_weights(network, directory) if mode == "inherit" else None
     training = Training(network.blueprint, recipe, settings["seed"], settings["load"], start, data)
     (trained,) = train_all([training], directory, workers=1, progress=progress)

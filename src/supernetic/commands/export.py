@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import RunError, UnknownNameError
-from ..jobs.compare.candidates import CHOSEN
-from ..jobs.compare.export import export_network, missing_weights, read_networks
+from ..jobs.compare.export import export_network, missing_weights
 from ..objective import show_quantity
 from ..result import Result
 from ..runs.directory import SETTINGS, open_run, read_settings
+from ..runs.records import read_networks
 from ..runs.trust import opens_runs, require_name
 
 
@@ -47,6 +47,15 @@ def export(
 
     Models go to `OUT/NAME`, by default `RUN/models/NAME`. A model directory is verified and written in place, or to
     `OUT` or under another `name`; it gets the ONNX file if it had none.
+
+    Args:
+        source: The run of a search, or a model directory.
+        out: The directory in which model directories are made.
+        name: The network of the run to export, or the new name of the model.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md).
+
+    Returns:
+        The model directories, and notes on networks that were left out.
     """
     from ..exporters.model import is_model, load_model, read_card, save_model
 
@@ -57,7 +66,7 @@ def export(
         network, card = load_model(path), read_card(path)
         target = path if out is None and name is None else Path(out or path.resolve().parent) / (name or card.name)
         save_model(target, network, replace(card, name=name or card.name))
-        return ExportResult((_told(target),))
+        return ExportResult((_exported(target),))
     if not (path / SETTINGS).is_file():
         raise RunError(f"{path} is neither a run (it has no {SETTINGS}) nor a model directory")
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
@@ -66,25 +75,34 @@ def export(
 
 
 def export_run(run: str | Path, *, out: str | Path | None = None, name: str | None = None) -> ExportResult:
-    """All chosen networks of a run, or any one by `name`; for callers that hold the run's lock."""
+    """Export the networks of a run; for callers that hold the run's lock.
+
+    Args:
+        run: The run directory.
+        out: The directory in which model directories are made; `RUN/models` by default.
+        name: The one network to export, a control too; by default all chosen ones.
+
+    Returns:
+        The model directories, and notes on networks that were left out.
+    """
     from ..exporters.onnx import NEEDED, have_onnx
 
     path = Path(run)
     records = read_networks(path)
-    if name is not None and name not in {r["name"] for r in records}:
-        raise UnknownNameError("model", name, [r["name"] for r in records])
-    wanted = [r for r in records if (r["role"] == CHOSEN if name is None else r["name"] == name)]
-    if not wanted:
+    if name is not None and name not in {r.name for r in records}:
+        raise UnknownNameError("model", name, [r.name for r in records])
+    requested = [r for r in records if (r.chosen if name is None else r.name == name)]
+    if not requested:
         raise RunError(f"{path} has chosen no network yet")
     notes = [] if have_onnx() else [f"there are no ONNX files: {NEEDED}, then export again"]
     if name is None:
-        notes += [f"{r['name']} was left out: {reason}" for r in wanted if (reason := missing_weights(path, r))]
-        wanted = [r for r in wanted if not missing_weights(path, r)]
-    paths = [export_network(path, r, out=out) for r in wanted]
-    return ExportResult(tuple(map(_told, paths)), tuple(notes))
+        notes += [f"{r.name} was left out: {reason}" for r in requested if (reason := missing_weights(path, r))]
+        requested = [r for r in requested if not missing_weights(path, r)]
+    paths = [export_network(path, r, out=out) for r in requested]
+    return ExportResult(tuple(map(_exported, paths)), tuple(notes))
 
 
-def _told(path: Path) -> Exported:
+def _exported(path: Path) -> Exported:
     from ..exporters.model import read_record
 
     record = read_record(path)

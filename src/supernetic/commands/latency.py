@@ -13,6 +13,7 @@ from ..costs.macs import cost
 from ..errors import InputError, UnknownNameError
 from ..progress import Event, OnEvent, ignore
 from ..result import Result
+from ..runs.files import MODEL_RECORD
 from ..space import Space
 from ..strategy import parse_scaling, scale
 
@@ -158,7 +159,7 @@ def _find(name: str, space: str | Space) -> _Named:
     path = Path(name)
     if path.suffix == ".onnx":
         return _Named(name, "", None, path)
-    if (path / "model.json").is_file():
+    if (path / MODEL_RECORD).is_file():
         return _model(name, path)
     if space:
         return _of_space(name, catalog.space(space), name)

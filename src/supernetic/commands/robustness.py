@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, RunError
-from ..jobs.train.score import IMAGES, score
+from ..jobs.train.score import RECALIBRATION_IMAGES, score
 from ..metrics import better
 from ..objective import resolve
 from ..progress import Event, OnEvent, ignore
@@ -75,7 +75,7 @@ def robustness(
     n: int = SUBNET_COUNT,
     metric: str = "",
     bn: str = "recalibrate",
-    images: int = IMAGES,
+    images: int = RECALIBRATION_IMAGES,
     seed: int = 0,
     trust_code: bool = False,
     on_event: OnEvent | None = None,

@@ -25,7 +25,7 @@ from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
 from ..derivation.recalibrate import even, fixed_images
 from ..errors import InputError, UnknownNameError
-from ..networks.scores import CALIBRATE, Logits, full_names, scores, splits_of
+from ..networks.scores import CALIBRATION_SPLIT, Logits, full_names, scores, splits_of
 from ..nn.run import run
 from ..nn.unit import WHOLE, Statistics, Unit
 from ..objective import Metrics
@@ -103,7 +103,7 @@ class SupernetEvaluator:
                 self._fixed = fixed_images(make("train"), images, batch_size)
         else:
             self.metrics = _metrics_of(split, metrics, calibrated=calibrate is not None)
-            loaders = {CALIBRATE: calibrate, split: dataset}
+            loaders = {CALIBRATION_SPLIT: calibrate, split: dataset}
             least = 2 if bn == "batch" else 1
             self._data = own = {
                 s: LoaderSplit(supernet, _given(s, loaders[s]), s, least) for s in splits_of(self.metrics)
@@ -239,7 +239,10 @@ def _given(name: str, loader: Loader | None) -> Loader:
     if loader is None:
         need, instead = {
             "train": ("bn='recalibrate' needs training images", "or choose bn='batch'"),
-            CALIBRATE: ("the calibrated cross-entropy needs images for the temperature", "or leave this metric out"),
+            CALIBRATION_SPLIT: (
+                "the calibrated cross-entropy needs images for the temperature",
+                "or leave this metric out",
+            ),
         }[name]
         raise InputError(f"{need}: pass {name}=, batches of (images, labels), {instead}")
     return loader

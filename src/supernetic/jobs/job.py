@@ -23,11 +23,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ..errors import RunError, SupernetError
 from ..progress import STEPS, Event, OnEvent, ignore
 from ..result import Result
-from ..runs.directory import SETTINGS, TIMINGS, Run, read_settings
+from ..runs.directory import Run, read_settings
+from ..runs.files import RESULT, SETTINGS, TIMINGS
 from ..runs.location import open_or_resume, resolve_directory
 from .request import Request
 
-RESULT = "result.json"
 PAGE_INTERVAL_S = 15.0  # between two renewals of the report within a step
 
 Plan = TypeVar("Plan", bound=Result)

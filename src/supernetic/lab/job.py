@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 from .. import catalog
 from ..errors import InputError, SupernetError, UnknownNameError
-from ..jobs.job import RESULT, Job, Step, run_job
+from ..jobs.job import Job, Step, run_job
 from ..progress import Event, OnEvent
 from ..result import Result
 from ..runs.directory import Run, same_settings
+from ..runs.files import RESULT
 from ..runs.trust import opens_runs
 from ..space import Space
 from .measures.measure import Measure, Measured, read_measure

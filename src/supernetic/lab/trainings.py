@@ -17,14 +17,13 @@ from filelock import FileLock
 
 from .. import __version__, catalog
 from ..errors import InputError, SupernetError
-from ..jobs.job import RESULT
 from ..jobs.train.fit_space import stabilised
 from ..jobs.train.job import train
 from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, hardware_of, loading_of, prepare_training
-from ..jobs.train.supernet_run import WEIGHTS
 from ..parallel.workers import map_in_workers
 from ..progress import Event, OnEvent
-from ..runs.directory import TIMINGS, append_records, read_records
+from ..runs.directory import append_records, read_records
+from ..runs.files import RESULT, SUPERNET, TIMINGS
 from ..runs.trust import with_policy
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
@@ -58,7 +57,7 @@ class Training:
     @property
     def done(self) -> bool:
         """Whether the training is finished."""
-        return (self.path / WEIGHTS).exists() and (self.path / RESULT).exists()
+        return (self.path / SUPERNET).exists() and (self.path / RESULT).exists()
 
     @property
     def cpu_seconds(self) -> float:

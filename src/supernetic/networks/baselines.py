@@ -26,8 +26,8 @@ from ..nn.counting import counted
 from ..nn.run import NO_REGULARISATION, Regularisation
 from ..runs.trust import current_policy, digest_of, name_code, read_code, require_trust
 
-TIMM = "timm:"
-BUILD = "build"
+TIMM_PREFIX = "timm:"
+BUILD_FUNCTION = "build"
 
 
 class Wrapped(nn.Module):
@@ -52,13 +52,13 @@ class Baseline:
     classes: int
     in_channels: int
     resolution: int
-    function: str = BUILD  # of the file
+    function: str = BUILD_FUNCTION  # of the file
 
     def build(self, seed: int = 0) -> Wrapped:
         """The network, with the weights that it gives itself from this seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            inner = _from_timm(self) if self.source.startswith(TIMM) else _from_text(self)
+            inner = _from_timm(self) if self.source.startswith(TIMM_PREFIX) else _from_text(self)
         if not isinstance(inner, nn.Module):
             rule = f"{self.function} must return a torch.nn.Module"
             raise InputError(f"{self.source}: {rule}, got {type(inner).__name__}")
@@ -72,14 +72,14 @@ class Baseline:
     def record(self) -> dict[str, Any]:
         """For a run's settings: a file by its text and digest, whatever it is called."""
         record = {**asdict(self), "sha256": self.sha256}
-        if self.function == BUILD:
+        if self.function == BUILD_FUNCTION:
             del record["function"]
-        return record if self.source.startswith(TIMM) else {**record, "source": ""}
+        return record if self.source.startswith(TIMM_PREFIX) else {**record, "source": ""}
 
     @property
     def sha256(self) -> str:
         """Digest of its code: of the file's text, or of the name for timm."""
-        return digest_of(self.source if self.source.startswith(TIMM) else self.text)
+        return digest_of(self.source if self.source.startswith(TIMM_PREFIX) else self.text)
 
     def _try_out(self, network: nn.Module) -> None:
         """Refuse what cannot be trained here, before anything is."""
@@ -107,14 +107,14 @@ def baseline(source: str | Path, classes: int, in_channels: int, resolution: int
     One that a run names needs trust; timm's models are downloaded, and can be anyone's.
     """
     name = str(source)
-    if name.startswith(TIMM):
+    if name.startswith(TIMM_PREFIX):
         found = Baseline(name, "", classes, in_channels, resolution)
         if current_policy().received is not None:
             require_trust(name, found.sha256)
         name_code(name)
     else:
         head, _, last = name.rpartition(":")
-        file, function = (head, last) if head.endswith(".py") else (name, BUILD)
+        file, function = (head, last) if head.endswith(".py") else (name, BUILD_FUNCTION)
         found = Baseline(Path(file).name, read_code(file), classes, in_channels, resolution, function)
     found.build()
     return found
@@ -149,7 +149,7 @@ def _from_text(baseline: Baseline) -> Any:
 
 
 def _from_timm(baseline: Baseline) -> Any:
-    name = baseline.source.removeprefix(TIMM)
+    name = baseline.source.removeprefix(TIMM_PREFIX)
     try:
         import timm  # type: ignore[import-not-found]
     except ImportError:

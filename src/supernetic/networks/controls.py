@@ -25,11 +25,19 @@ from ..samplers.extremes import around, extremes
 from ..space import Arch, Archs, SequentialSpace, Space
 
 # expansion, channels, blocks, stride of the first block; the stem before them has 32 channels, stride 2; the head 1280
-STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
-STEM, HEAD = 32, 1280
-NARROWEST = 1 / 64  # multiplier: all widths are 8
-LEAST_MAP = 4  # pixels
-GROWING, MANY = (50, 500, 5_000, 20_000), (5_000, 20_000)  # networks that are drawn until one will do
+MOBILENET_STAGES = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+STEM_CHANNELS, HEAD_CHANNELS = 32, 1280
+MIN_WIDTH = 1 / 64  # multiplier: all widths are 8
+MIN_MAP_PIXELS = 4  # pixels
+RANDOM_DRAWS, LARGEST_DRAWS = (50, 500, 5_000, 20_000), (5_000, 20_000)  # networks that are drawn until one will do
 
 Feasible = Callable[[Archs], npt.NDArray[np.bool_]]
 
@@ -41,7 +49,7 @@ def mobilenet(budget_macs: float, resolution: int, classes: int, in_channels: in
     last ones.
     """
     for early in (False, True):
-        low, high = NARROWEST, 1.0
+        low, high = MIN_WIDTH, 1.0
         if _macs(mobilenet_v2(low, resolution, classes, in_channels, early)) > budget_macs:
             continue
         while _macs(mobilenet_v2(high, resolution, classes, in_channels, early)) <= budget_macs:
@@ -51,7 +59,7 @@ def mobilenet(budget_macs: float, resolution: int, classes: int, in_channels: in
             fits = _macs(mobilenet_v2(middle, resolution, classes, in_channels, early)) <= budget_macs
             low, high = (middle, high) if fits else (low, middle)
         return mobilenet_v2(low, resolution, classes, in_channels, early)
-    least = show_quantity(_macs(mobilenet_v2(NARROWEST, resolution, classes, in_channels, early=True)))
+    least = show_quantity(_macs(mobilenet_v2(MIN_WIDTH, resolution, classes, in_channels, early=True)))
     raise BudgetError(
         f"no MobileNetV2 for images of {resolution} pixels fits into {show_quantity(budget_macs)} MACs: "
         f"the narrowest has {least}"
@@ -69,14 +77,14 @@ def mobilenet_v2(width: float, resolution: int, classes: int, in_channels: int =
 
 
 def _mobilenet(width: float, resolution: int, classes: int, in_channels: int, early: bool) -> Iterator[Layer]:
-    strides = [2, *(s for *_, s in STAGES)]
-    while _end(resolution, strides) < LEAST_MAP and 2 in strides:
+    strides = [2, *(s for *_, s in MOBILENET_STAGES)]
+    while _end(resolution, strides) < MIN_MAP_PIXELS and 2 in strides:
         places = [i for i, s in enumerate(strides) if s == 2]
         strides[places[-1 if early else 0]] = 1
-    c, out = make_divisible(STEM * width), halved(resolution, strides[0])
+    c, out = make_divisible(STEM_CHANNELS * width), halved(resolution, strides[0])
     yield Layer("stem", "conv", in_channels, c, resolution, out, 3, strides[0], act="relu6")
     resolution = out
-    for stage, ((t, channels, blocks, _), first) in enumerate(zip(STAGES, strides[1:], strict=True), 1):
+    for stage, ((t, channels, blocks, _), first) in enumerate(zip(MOBILENET_STAGES, strides[1:], strict=True), 1):
         for i in range(blocks):
             c_out, stride = make_divisible(channels * width), first if i == 0 else 1
             out = halved(resolution, stride)
@@ -86,7 +94,7 @@ def _mobilenet(width: float, resolution: int, classes: int, in_channels: int, ea
                 act="relu6", shortcut=shortcut, stage=stage,
             )  # fmt: skip
             c, resolution = c_out, out
-    head = make_divisible(HEAD * max(1.0, width))
+    head = make_divisible(HEAD_CHANNELS * max(1.0, width))
     yield Layer("head.conv", "conv", c, head, resolution, resolution, act="relu6")
     yield Layer("head.pool", "gap", head, head, resolution, 1)
     yield Layer("classifier", "linear", head, classes, 1, 1)
@@ -124,7 +132,7 @@ def random_at(
     while True:
         window = Constraint("macs", macs * (1 - tolerance), macs * (1 + tolerance))
         try:
-            return _arch(allowed.draw(window, rng, GROWING)[0])
+            return _arch(allowed.draw(window, rng, RANDOM_DRAWS)[0])
         except InputError:
             if tolerance >= 1:
                 raise
@@ -150,7 +158,7 @@ def largest(
     window, best = Constraint("macs"), None
     while True:
         try:
-            draws = allowed.draw(window, rng, MANY)
+            draws = allowed.draw(window, rng, LARGEST_DRAWS)
         except InputError:
             if best is None:
                 raise

@@ -31,16 +31,16 @@ from ..nn.network import Network, build
 from ..objective import Metrics
 from ..parallel.workers import Report, map_in_workers
 from ..runs.directory import jsonable, open_run, plain, read_settings
+from ..runs.files import RESULT, WEIGHTS
 from ..training.checkpoint import checksum, read, write
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
 from .scores import scores
 from .training import logits_of, measure, one_thread, training
 
-WEIGHTS, RESULT = "weights.safetensors", "result.json"
 METRICS = ("valid/accuracy", "valid/cross_entropy")
-PATIENCE = 60.0  # seconds for the workers of a killed process to notice; they look after every step
-UNSAID = ("title", "source")  # of a recipe: they change nothing
+LOCK_PATIENCE_S = 60.0  # seconds for the workers of a killed process to notice; they look after every step
+RECIPE_TEXT_FIELDS = ("title", "source")  # of a recipe: they change nothing
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Training:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything that the result depends on."""
-        recipe = {k: v for k, v in self.recipe.settings().items() if k not in UNSAID}
+        recipe = {k: v for k, v in self.recipe.settings().items() if k not in RECIPE_TEXT_FIELDS}
         made = self.blueprint
         network = {"baseline": made.record()} if isinstance(made, Baseline) else {"blueprint": made.to_json()}
         return {
@@ -183,7 +183,7 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
     if dataset.fingerprint != settings["data"]:
         raise RunError(f"{path} is of other data than {dataset.source} holds now")
     resolution = asked.blueprint.resolution
-    with one_thread(), open_run(path, settings, patience=PATIENCE) as run:
+    with one_thread(), open_run(path, settings, patience=LOCK_PATIENCE_S) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
         network = _fresh(asked.blueprint, asked.seed)

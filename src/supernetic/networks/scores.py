@@ -16,7 +16,7 @@ Logits = npt.NDArray[np.float32]  # images x classes
 Labels = npt.NDArray[np.int64]
 
 SCORES = ("cross_entropy", "calibrated_cross_entropy", "accuracy")  # the first is the default score
-CALIBRATE = "calibrate"  # the split on which temperatures are fitted
+CALIBRATION_SPLIT = "calibrate"  # the split on which temperatures are fitted
 
 
 def full_names(split: str, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def full_names(split: str, wanted: Sequence[str] | None = None) -> tuple[str, ..
 def splits_of(metrics: Sequence[str]) -> tuple[str, ...]:
     """The splits whose logits the metrics need."""
     needed = [m.partition("/")[0] for m in metrics]
-    needed += [CALIBRATE for m in metrics if m.endswith("/calibrated_cross_entropy")]
+    needed += [CALIBRATION_SPLIT for m in metrics if m.endswith("/calibrated_cross_entropy")]
     return tuple(dict.fromkeys(needed))
 
 
@@ -51,6 +51,6 @@ def scores(metrics: Sequence[str], logits: Mapping[str, Logits], labels: Mapping
             case "cross_entropy":
                 found[name] = calibration.cross_entropy(logits[split], labels[split])
             case _:
-                t = calibration.safe_temperature(logits[CALIBRATE], labels[CALIBRATE])
+                t = calibration.safe_temperature(logits[CALIBRATION_SPLIT], labels[CALIBRATION_SPLIT])
                 found[name] = calibration.cross_entropy(logits[split], labels[split], t)
     return found

@@ -17,13 +17,13 @@ from ..training.loop import Progress, fit, plan_for
 from ..training.recipe import Recipe
 from .scores import Logits, scores, splits_of
 
-BATCH = 256  # images that are validated at a time
+VALIDATION_BATCH_IMAGES = 256  # images that are validated at a time
 
 
 TASK = "network"  # its name in metrics.jsonl and among the checkpoints
 
 
-RECORDS = 10  # times in a training that progress is recorded, at least
+MIN_RECORDS = 10  # times in a training that progress is recorded, at least
 
 
 def training(
@@ -33,8 +33,8 @@ def training(
     augment = parse(recipe.augment) if recipe.augment else None
     batches = Batches(dataset, "train", recipe.batch_size, seed, augment, resolution=resolution)
     steps = plan_for(network, batches, None, recipe).steps
-    every = max(1, min(50, steps // RECORDS))
-    checkpoint = min(1000, max(every, steps // RECORDS))
+    every = max(1, min(50, steps // MIN_RECORDS))
+    checkpoint = min(1000, max(every, steps // MIN_RECORDS))
     return fit(network, batches, None, recipe, run, seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint)
 
 
@@ -48,7 +48,9 @@ def measure(network: nn.Module, resolution: int, dataset: Dataset, metrics: Sequ
 @torch.inference_mode()
 def logits_of(network: nn.Module, resolution: int, dataset: Dataset, split: str) -> Logits:
     """Logits of a split's images, in the order of the images there."""
-    found: list[Tensor] = [network(x) for x, _ in Batches(dataset, split, BATCH, resolution=resolution).evaluate()]
+    found: list[Tensor] = [
+        network(x) for x, _ in Batches(dataset, split, VALIDATION_BATCH_IMAGES, resolution=resolution).evaluate()
+    ]
     logits: Logits = torch.cat(found).numpy()
     return logits
 

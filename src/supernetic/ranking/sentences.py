@@ -11,8 +11,8 @@ from typing import Any
 from .. import metrics
 
 NOT_SIGNIFICANT = "not significant"
-REASON = "the 95 % interval includes 0"  # is told the first time that something is not significant
-SPREAD = (
+INTERVAL_REASON = "the 95 % interval includes 0"  # is told the first time that something is not significant
+SPREAD_SENTENCE = (
     "Intervals are over test images. Each network was trained once, so they do not include the spread between "
     "trainings."
 )
@@ -36,7 +36,7 @@ def trust_sentences(trust: Facts) -> list[str]:
     return [
         *([tau_sentence(tau)] if tau else ()),
         *_comparisons(comparisons, explained=explained),
-        *([SPREAD] if comparisons else ()),
+        *([SPREAD_SENTENCE] if comparisons else ()),
         *table_sentences(trust.get("table")),
     ]
 
@@ -54,7 +54,7 @@ def outcome(low: float, high: float) -> str:
 
 def not_significant(*, explained: bool = False) -> str:
     """The words for a result whose interval includes 0; the reason is told once in a text."""
-    return NOT_SIGNIFICANT if explained else f"{NOT_SIGNIFICANT} ({REASON})"
+    return NOT_SIGNIFICANT if explained else f"{NOT_SIGNIFICANT} ({INTERVAL_REASON})"
 
 
 # --- the score --------------------------------------------------------------------------------------------------------

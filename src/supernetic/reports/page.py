@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from .. import metrics
 from ..errors import RunError
-from ..ranking.sentences import NOT_SIGNIFICANT, REASON, decided, outcome, trust_sentences
+from ..ranking.sentences import INTERVAL_REASON, NOT_SIGNIFICANT, decided, outcome, trust_sentences
 from ..runs import files
 from ..runs.directory import write_atomically
 from ..runs.view import DEFAULT_SCORE, MODEL_FILES, Curve, Model, RunView, read_run
@@ -62,7 +62,7 @@ TRUTH = "valid/accuracy"
 OUTCOMES = {  # of a comparison: its style, and the words of its tip
     "better": ("won", "significantly better"),
     "worse": ("lost", "significantly worse"),
-    NOT_SIGNIFICANT: ("open", f"{NOT_SIGNIFICANT}: {REASON}"),
+    NOT_SIGNIFICANT: ("open", f"{NOT_SIGNIFICANT}: {INTERVAL_REASON}"),
 }
 CURVE_POINTS = 400  # points of a curve that are drawn, at most
 

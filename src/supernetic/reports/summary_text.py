@@ -11,8 +11,8 @@ from typing import Any
 from .. import metrics
 from ..objective import show_quantity
 from ..ranking.sentences import (
+    INTERVAL_REASON,
     NOT_SIGNIFICANT,
-    REASON,
     decided,
     insignificance,
     not_significant,
@@ -284,5 +284,5 @@ def _controls(trust: Mapping[str, Any]) -> str:
     many = f"{number(len(comparisons))} {'comparison' if len(comparisons) == 1 else 'comparisons'}"
     text = f"Of {many} with controls on test images, the chosen models are significantly better in {number(better)}"
     text += f" and significantly worse in {number(worse)}" if worse else ""
-    reason = not_significant(explained=REASON in _trust(trust.get("tau")))
+    reason = not_significant(explained=INTERVAL_REASON in _trust(trust.get("tau")))
     return text + (f"; {number(rest)} {'is' if rest == 1 else 'are'} {reason}." if rest else ".")

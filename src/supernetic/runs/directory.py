@@ -34,13 +34,14 @@ from filelock import lock_descriptor
 
 from .. import __version__
 from ..errors import RunError
+from .files import CHECKPOINTS, CODE, FIGURES, INHERITED_WEIGHTS, SNAPSHOTS
 from .files import LOCK as LOCK
 from .files import SETTINGS as SETTINGS
 from .files import TIMINGS as TIMINGS
 from .files import TRIALS as TRIALS
 
 TEMPORARY = re.compile(r"\.(?P<name>.+?)(\.[0-9a-f]{16})?\.tmp")  # what `write_atomically` writes before it is in place
-FOLDERS = ("checkpoints", "snapshots", "figures", "code", "inherited")  # of a run's own files, beside its top
+FOLDERS = (CHECKPOINTS, SNAPSHOTS, FIGURES, CODE, INHERITED_WEIGHTS)  # of a run's own files, beside its top
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; there it is looked at first
 
 
@@ -149,8 +150,8 @@ def same_settings(path: str | Path, settings: Mapping[str, Any], uncompared: Seq
     """Whether the run at `path` has these settings; its code is compared only if they say what it is."""
     try:
         there = read_settings(path)
-        if "code" not in settings:
-            there.pop("code", None)
+        if CODE not in settings:
+            there.pop(CODE, None)
         _compare(Path(path), there, tomllib.loads(tomli_w.dumps(plain(settings))), uncompared)
     except RunError:
         return False

@@ -6,6 +6,7 @@ from __future__ import annotations
 SETTINGS = "run.toml"  # the request, settings, seeds, the space's fingerprint, versions
 TIMINGS = "timings.jsonl"  # how long each step took; may differ between two runs of the same settings
 LOCK = ".lock"  # keeps a second process out
+CODE = "code"  # directory: the Python files that the run needs
 RESULT = "result.json"  # the result of a finished job, or of one network's training
 REPORT = "report.html"  # the page about the run
 
@@ -16,18 +17,22 @@ SUPERNET = "supernet.safetensors"  # the weights of the trained supernet
 CHECKPOINTS = "checkpoints"  # directory: where a training goes on after an interruption
 SNAPSHOTS = "snapshots"  # directory: weights from earlier in a training that are kept
 TENSORBOARD = "tensorboard"  # directory: events of a training for TensorBoard
-SCORES = "scores.jsonl"  # what a supernet said about architectures that it was asked for later
+SCORES = "scores.jsonl"  # scores by a supernet, of architectures that were scored after the training
 
 # A search
 TRIALS = "trials.jsonl"  # one line per evaluated architecture, in the order asked
-ENSEMBLE = "ensemble.json"  # what each proxy said about the reference networks of a rank ensemble
+ENSEMBLE = "ensemble.json"  # scores of the reference networks of a rank ensemble, by proxy
 LATENCY = "latency.jsonl"  # measured latencies of layers
 SEARCH = "search.json"  # the front, the chosen architectures, how the search went on
+TRAINED_NETWORKS = "trained.json"  # the records of `networks.json` after training, before the test split is used
+CORRECT = "correct.json"  # which test images each network gets right
 NETWORKS = "networks.json"  # the chosen networks and their controls: costs, scores, accuracies
 NETWORK_TRAININGS = "networks"  # directory: the training of each network, by its key
+INHERITED_WEIGHTS = "inherited"  # directory: networks with the supernet's weights, `NAME.safetensors`
 WEIGHTS = "weights.safetensors"  # in `networks/KEY`: the weights of a network that was trained on its own
 TRUST = "trust.json"  # how far the ranking may be trusted, and the comparisons on test images
 MODELS = "models"  # directory: the exported models, by name
+EXPORTED = "exported.json"  # the names of the exported models
 
 # A model, in `models/NAME`
 MODEL_WEIGHTS = "model.safetensors"
@@ -42,6 +47,7 @@ CHAIN = "chain.jsonl"  # the states of the search, round by round
 
 # `select`
 SELECT = "select.json"  # everything that was found, for programs and for the page
+RATES = "rates.json"  # the learning rate of each model
 SUBSET_TRAININGS = "trainings"  # directory: one training per model, subset and seed; studies have one of that name too
 IMAGE_SCORES = "images.npz"  # in `trainings/KEY`: scores of a training image by image
 TRAININGS_CSV = "trainings.csv"  # every training

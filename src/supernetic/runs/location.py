@@ -12,7 +12,8 @@ from typing import Any
 
 from ..errors import RunError
 from .directory import SETTINGS, Run, open_run, read_settings, same_settings
-from .trust import CODE, code_of_call
+from .files import CODE
+from .trust import code_of_call
 
 
 @contextmanager

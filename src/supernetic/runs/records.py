@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from ..errors import RunError
 from ..space import Arch
-from .files import NETWORKS, SEARCH, TRUST
+from .files import NETWORKS, SEARCH, TRAINED_NETWORKS, TRUST
 
 CHOSEN = "chosen"  # the role of the networks that the search found; all others are controls
 TRAINED, INHERITED = "trained", "inherited"  # which weights of a chosen network are exported
@@ -50,6 +50,7 @@ class NetworkRecord:
         failed: Why its training failed.
         fold: What became of the stabilisers of skipped layers.
         weights: Which weights are exported: `trained` or `inherited`; nothing for a control.
+        inherited_weights: Whether the run holds the network with the supernet's weights too.
     """
 
     name: str
@@ -68,6 +69,7 @@ class NetworkRecord:
     failed: str = ""
     fold: Mapping[str, Any] | None = None
     weights: str = ""
+    inherited_weights: bool | None = None
 
     @property
     def chosen(self) -> bool:
@@ -108,17 +110,18 @@ class NetworkRecord:
             failed=fields.get("failed", TEXT, ""),
             fold=fields.get("fold", TABLE, None),
             weights=fields.get("weights", EXPORTED, ""),
+            inherited_weights=fields.get("inherited_weights", FLAG, None),
         )
 
     def to_json(self) -> dict[str, Any]:
         """The entry for the file; what only some networks have is left out of the others."""
         always = ("name", "role", "against", "label", "arch", "macs", "params", "key", "score", "trained")
-        sometimes = ("failed", "fold", "weights", "test", "inherited", "latency")
+        sometimes = ("failed", "fold", "weights", "inherited_weights", "test", "inherited", "latency")
         arch = {"arch": None if self.arch is None else list(self.arch)}
         return (
             {name: getattr(self, name) for name in always}
             | arch
-            | {name: value for name in sometimes if (value := getattr(self, name))}
+            | {name: value for name in sometimes if (value := getattr(self, name)) not in (None, "")}
         )
 
 
@@ -202,6 +205,23 @@ def read_networks(run: str | Path) -> tuple[NetworkRecord, ...]:
     return networks_of(read_json(file), file)
 
 
+def read_trained_networks(run: str | Path) -> tuple[NetworkRecord, ...]:
+    """The networks of a run as they were trained, before any of them saw the test split.
+
+    Args:
+        run: The run directory.
+
+    Returns:
+        The entries of `trained.json`. A run without it is refused.
+    """
+    return networks_of(read_finished(Path(run), TRAINED_NETWORKS), Path(run) / TRAINED_NETWORKS)
+
+
+def networks_text(networks: Iterable[NetworkRecord]) -> str:
+    """The content of `networks.json` and `trained.json`."""
+    return json.dumps([n.to_json() for n in networks], indent=1) + "\n"
+
+
 def networks_of(records: Any, file: str | Path = NETWORKS) -> tuple[NetworkRecord, ...]:
     """The entries of `networks.json` from its content; no two may have the same name."""
     if not isinstance(records, list):
@@ -223,7 +243,7 @@ def read_search(run: str | Path) -> SearchRecord:
     Returns:
         The content of `search.json`. A run without it is not finished and is refused.
     """
-    return SearchRecord.from_json(_finished(Path(run), SEARCH), Path(run) / SEARCH)
+    return SearchRecord.from_json(read_finished(Path(run), SEARCH), Path(run) / SEARCH)
 
 
 def read_trust(run: str | Path) -> dict[str, Any]:
@@ -235,7 +255,7 @@ def read_trust(run: str | Path) -> dict[str, Any]:
     Returns:
         The content of `trust.json`: `tau`, `comparisons`, `beaten`, `of`, `table`. A run without it is refused.
     """
-    return trust_of(_finished(Path(run), TRUST), Path(run) / TRUST)
+    return trust_of(read_finished(Path(run), TRUST), Path(run) / TRUST)
 
 
 def trust_of(record: Any, file: str | Path = TRUST) -> dict[str, Any]:
@@ -260,7 +280,8 @@ def read_json(file: Path) -> Any:
         raise RunError(f"{file} is damaged: {e}") from None
 
 
-def _finished(run: Path, name: str) -> Any:
+def read_finished(run: Path, name: str) -> Any:
+    """The content of a file that a finished run has; a run without it is refused."""
     if not (run / name).exists():
         raise RunError(f"{run} is not finished: it has no {name}; `supernetic resume {run}` goes on")
     return read_json(run / name)
@@ -342,6 +363,7 @@ def _tables(value: Any) -> tuple[Mapping[str, Any], ...] | None:
 
 
 TEXT = _Kind[str]("text", lambda value: value if isinstance(value, str) else None)
+FLAG = _Kind[bool]("true or false", lambda value: value if isinstance(value, bool) else None)
 TEXTS = _Kind("a list of texts", _texts)
 NAMED = _Kind("a name of letters and digits, with . + - or _ after the first", _name)
 COUNT = _Kind("a whole number, at least 0", _count)

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from ..errors import InputError, RunError, TrustError
-from .directory import SETTINGS, read_plain_file, read_settings
+from .directory import read_plain_file, read_settings
+from .files import CODE, SETTINGS
 
-CODE = "code"  # of a run: its folder of Python files, and the table of their digests
 SHOWN_DIGITS = 16  # of a digest, in messages
 DEEPEST_FIELD = 5  # to which classes are looked for in what a call is given
 NAME = re.compile(r"\w[\w.+-]*")

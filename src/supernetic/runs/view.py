@@ -34,6 +34,7 @@ from .files import (
     SETTINGS,
     SPLITS,
     TIMINGS,
+    TRAINED_NETWORKS,
     TRIALS,
     TRUST,
 )
@@ -114,7 +115,7 @@ class RunView:
     search: SearchRecord  # or the result of a search on a table
     result: Mapping[str, Any]
     trust: Mapping[str, Any]
-    proxies: Mapping[str, int]  # of a rank ensemble: on how many reference networks each metric was asked
+    proxies: Mapping[str, int]  # of a rank ensemble: how many reference networks each metric scored
     trials: tuple[Trial, ...]  # those that count, in the order asked
     statuses: Mapping[str, int]
     first: int  # how many trials of any status began the search at random
@@ -133,8 +134,8 @@ class RunView:
     @cached_property
     def objectives(self) -> tuple[Objective, ...]:
         """What the search was for."""
-        said = self.settings.get("objectives") or self.search.objectives
-        return tuple(parse_objective(o) for o in said)
+        texts = self.settings.get("objectives") or self.search.objectives
+        return tuple(parse_objective(text) for text in texts)
 
     @property
     def score(self) -> Objective:
@@ -261,11 +262,12 @@ def _front(archs: Sequence[Arch], metrics: Sequence[dict[str, float]], settings:
 
 
 def _models(path: Path, search: SearchRecord, space: Space | None) -> Iterator[Model]:
-    """The networks of a run; before they are trained, and for tables, the chosen architectures."""
-    networks = networks_of(_json(path / NETWORKS, []), path / NETWORKS)
-    found = {r.arch: _numbers(r.metrics) for r in search.front}
+    """The networks of a run: tested, else trained; before that, and for tables, the chosen architectures."""
+    file = next((path / name for name in (NETWORKS, TRAINED_NETWORKS) if (path / name).exists()), None)
+    networks = () if file is None else networks_of(read_json(file), file)
+    metrics = {r.arch: _numbers(r.metrics) for r in search.front}
     for record in networks or [_untrained(i, r) for i, r in enumerate(search.chosen, 1)]:
-        yield _model(path, record, found.get(record.arch or (), {}), space)
+        yield _model(path, record, metrics.get(record.arch or (), {}), space)
 
 
 def _untrained(number: int, chosen: FrontRecord) -> NetworkRecord:
@@ -347,7 +349,7 @@ def _curve(name: str, records: Sequence[Mapping[str, Any]]) -> Curve:
 
 
 def _seconds(path: Path) -> dict[str, float]:
-    """Seconds of each step; one that was resumed has several records. Steps under way are told by their parts."""
+    """Seconds of each step; one that was resumed has several records. A step under way is the sum of its parts."""
     whole: dict[str, float] = {}
     parts: dict[str, float] = {}
     for r in read_records(path / TIMINGS):

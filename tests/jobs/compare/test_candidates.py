@@ -9,7 +9,7 @@ from supernetic.searchers import SearchProblem
 from supernetic.spaces.macro import Macro
 
 SPACE = Macro(channels=8, resolution=16, head=32)
-CHOSEN = [{"arch": (1, 0, 0, 0, 0, 0, 0, 0)}, {"arch": (2, 1, 2, 0, 0, 1, 0, 0)}]
+CHOSEN = [(1, 0, 0, 0, 0, 0, 0, 0), (2, 1, 2, 0, 0, 1, 0, 0)]
 
 
 def task(high: float) -> SearchProblem:
@@ -27,7 +27,7 @@ def test_every_model_has_a_random_control_at_its_macs() -> None:
         assert control.against == model.name
         assert abs(control.macs - model.macs) <= 0.2 * model.macs
         assert control.arch is not None
-        assert SPACE.canonical(control.arch) not in {SPACE.canonical(tuple(r["arch"])) for r in CHOSEN}
+        assert SPACE.canonical(control.arch) not in {SPACE.canonical(arch) for arch in CHOSEN}
 
 
 def test_the_largest_and_the_mobilenet_keep_the_budget() -> None:
@@ -40,7 +40,7 @@ def test_the_largest_and_the_mobilenet_keep_the_budget() -> None:
 
 
 def test_a_chosen_largest_network_is_no_control() -> None:
-    found, remarks = candidates(task(1e9), [{"arch": (2,) * 8}], 0, {})
+    found, remarks = candidates(task(1e9), [(2,) * 8], 0, {})
     assert "largest" not in {c.name for c in found}
     assert any("was chosen itself" in r for r in remarks)
 

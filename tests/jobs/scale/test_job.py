@@ -19,12 +19,12 @@ COMPARED = ("supernet.safetensors", "metrics.jsonl", "trials.jsonl", "chain.json
 
 
 def test_a_family_from_images(finished: Family) -> None:
-    assert [n["name"] for n in finished.networks] == ["s0", "s1", "standard-0", "compound-1", "standard-1"]
+    assert [n.name for n in finished.networks] == ["s0", "s1", "standard-0", "compound-1", "standard-1"]
     assert sorted(finished.models) == ["s0", "s1"]
     dataset = load(**read_settings(finished.run)["load"])
     for record in finished.networks[:2]:
-        metrics = evaluate(load_model(Path(finished.run) / "models" / record["name"]), dataset, "test")[0]
-        assert metrics == pytest.approx(record["test"], rel=1e-5)
+        metrics = evaluate(load_model(Path(finished.run) / "models" / record.name), dataset, "test")[0]
+        assert metrics == pytest.approx(record.test, rel=1e-5)
     assert finished.report.read_text().startswith("<!doctype html>")
     assert "compound-1" in str(finished)
 

@@ -26,12 +26,16 @@ def test_what_the_search_leaves(run: Path) -> None:
 
 
 def test_networks_are_records_that_export_reads(run: Path, finished: Family) -> None:
-    from supernetic.jobs.compare.export import read_network, read_networks
+    from supernetic.jobs.compare.export import read_network
+    from supernetic.runs.records import read_networks
 
     records = read_networks(run)
-    chosen = [r for r in records if r["role"] == "chosen"]
-    assert [r["name"] for r in chosen] == ["s0", "s1"]
+    chosen = [r for r in records if r.chosen]
+    assert [r.name for r in chosen] == ["s0", "s1"]
     network = read_network(run, chosen[1])
     assert network.blueprint.classes == 10
-    assert chosen[0]["score"]["valid/cross_entropy"] > 0
-    assert finished.chain[-1]["base"] == chosen[0]["arch"][4:]
+    score, arch = chosen[0].score, chosen[0].arch
+    assert score is not None
+    assert (score["valid/cross_entropy"] or 0) > 0
+    assert arch is not None
+    assert finished.chain[-1]["base"] == list(arch[4:])

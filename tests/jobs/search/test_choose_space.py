@@ -13,7 +13,13 @@ from supernetic.costs import costs_of
 from supernetic.costs.graph import cost_graph_of
 from supernetic.datasets import Dataset, load
 from supernetic.errors import BudgetError, DataError, InputError, UnknownNameError
-from supernetic.jobs.search.choose_space import CHANNELS, check_budget, check_images, choose_space, count_networks
+from supernetic.jobs.search.choose_space import (
+    MACRO_STEM_CHANNELS,
+    check_budget,
+    check_images,
+    choose_space,
+    count_networks,
+)
 from supernetic.objective import Constraint, parse_where
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
@@ -143,20 +149,20 @@ def test_the_budget_lies_well_within_the_space(images: Dataset, resolution: int,
     smallest = share(space, constraint.name, constraint.high)
     narrowest = choose_space(sized(images, resolution), limits("macs<=1"))[0]
     assert 0.65 <= smallest <= 0.999 or space == narrowest
-    assert reasons[1].startswith(f"sized so that most networks keep {constraint}")
+    assert reasons[1].startswith(f"sized so that most networks satisfy {constraint}")
 
 
 def test_more_than_the_time_can_train_is_not_taken(images: Dataset) -> None:
     free, ample = choose_space(images)[0], choose_space(images, limits("macs<=300M"))
     assert ample[0] == free
-    assert ample[2][1].startswith("sized for the time there is, smaller than macs<=300M allows")
+    assert ample[2][1].startswith("sized for the available time, smaller than macs<=300M allows")
     less, more = (choose_space(images, minutes=m)[0] for m in (5, 600))
     macs = [cost_graph_of(s).extremes()[1] for s in (less, free, more) if isinstance(s, Macro)]
     assert macs == sorted(set(macs))
     assert len(macs) == 3
     fast = choose_space(images, limits("macs<=300M"), device="cuda")
     assert share(fast[0], "macs", 300e6) < 1
-    assert "most networks keep" in fast[2][1]
+    assert "most networks satisfy" in fast[2][1]
 
 
 def test_lower_limits_ask_for_more(images: Dataset) -> None:
@@ -166,7 +172,7 @@ def test_lower_limits_ask_for_more(images: Dataset) -> None:
     assert check_budget(space, limits("macs in 90M..100M"))
     large = choose_space(images, limits("macs>=100G"))[0]
     assert isinstance(large, Macro)
-    assert large.channels == CHANNELS[-1]
+    assert large.channels == MACRO_STEM_CHANNELS[-1]
     with pytest.raises(BudgetError):
         check_budget(large, limits("macs>=100G"))
 
@@ -206,9 +212,9 @@ def test_budgets_that_can_be_met() -> None:
     assert check_budget(SMALL, limits("latency<=8ms", "valid/accuracy>=50%")) == ()
     assert check_budget(SMALL, limits("macs<=1G")) == (
         "macs<=1G excludes no network: macs of macro run from 122.4K to 2.042M",
-        "3,969 networks keep macs<=1G",
+        "3,969 networks satisfy macs<=1G",
     )
-    assert check_budget(SMALL, limits("cost/macs<=122.5K")) == ("1 network keeps macs<=122.5K",)
+    assert check_budget(SMALL, limits("cost/macs<=122.5K")) == ("1 network satisfies macs<=122.5K",)
     assert check_budget(catalog.space("scarlet-s1"), limits("macs<=300M")) == ()
 
 
@@ -224,8 +230,8 @@ def test_networks_are_counted_as_by_brute_force() -> None:
 
 
 def test_a_space_that_can_only_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supernetic.jobs.search.choose_space.TRIALS", 50)
-    monkeypatch.setattr("supernetic.jobs.search.choose_space.DRAWN", 50)
+    monkeypatch.setattr("supernetic.jobs.search.choose_space.MAX_TRIALS", 50)
+    monkeypatch.setattr("supernetic.jobs.search.choose_space.SAMPLED_ARCHS", 50)
     space = catalog.space("nasbench101:channels=8,cells=1,resolution=8")
     assert check_budget(space, limits("params<=1G"))
     with pytest.raises(BudgetError, match="0 of 1 architectures satisfied params<=1"):

@@ -81,7 +81,7 @@ def test_a_dry_run_writes_nothing(small: dict[str, Any], tmp_path: Path) -> None
     assert plan.planned is not None
     assert plan.planned.plan["supernet_steps"] == 12
     assert "dry run" in str(plan)
-    assert any("networks keep" in line for line in told)
+    assert any("networks satisfy" in line for line in told)
     assert not (tmp_path / "run").exists()
 
 
@@ -97,7 +97,7 @@ def test_nothing_need_be_trained(small: dict[str, Any], tmp_path: Path) -> None:
     assert not (tmp_path / "run/networks").exists()
     assert list(found.models) == ["model-1", "model-2"]
     assert trust_sentences(found.trust)[0].endswith("is unknown: n = 0 is too small.")
-    assert all(r["test"]["test/accuracy"] > 0 for r in found.networks)
+    assert all((r.test or {})["test/accuracy"] for r in found.networks)
 
 
 @pytest.mark.parametrize(

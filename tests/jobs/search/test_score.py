@@ -14,6 +14,7 @@ from supernetic.jobs.search.job import search
 from supernetic.jobs.select.trainings import RECIPE, recipe_for
 from supernetic.ranking.ensemble import RANK, RankEnsemble, quality
 from supernetic.runs.directory import read_records
+from supernetic.runs.files import ENSEMBLE
 from supernetic.spaces.macro import Macro
 
 
@@ -29,15 +30,15 @@ def test_few_images_score_many_networks() -> None:
 
 
 def test_the_score_is_the_vote_of_what_was_recorded(run: Path) -> None:
-    ballot = RankEnsemble.from_json(json.loads((run / scoring.ENSEMBLE).read_text()))
-    assert tuple(ballot.answers) == scoring.PROXIES
+    ensemble = RankEnsemble.from_json(json.loads((run / ENSEMBLE).read_text()))
+    assert tuple(ensemble.answers) == scoring.PROXIES
     trials = [t["metrics"] for t in read_records(run / "trials.jsonl") if t["status"] == "ok"]
     assert trials
     for metrics in trials:
-        assert metrics[RANK] == pytest.approx(ballot.rank(metrics))
+        assert metrics[RANK] == pytest.approx(ensemble.rank(metrics))
     networks = [r for r in json.loads((run / "networks.json").read_text()) if r["arch"] is not None]
     for record in networks:
-        assert record["score"][RANK] == pytest.approx(ballot.rank(record["score"]))
+        assert record["score"][RANK] == pytest.approx(ensemble.rank(record["score"]))
     assert json.loads((run / "trust.json").read_text())["tau"]["score"] == RANK
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from supernetic.datasets import Dataset, load
 from supernetic.errors import InputError
-from supernetic.jobs.select.models import DEFAULT, names_of, read_models, said_models
+from supernetic.jobs.select.models import DEFAULT_MODELS, joined_model_names, names_of, read_models
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_a_file_has_a_model_per_line(tmp_path: Path) -> None:
     file = tmp_path / "models.txt"
     file.write_text("logistic\n\n# a sweep\nmlp:width=8+16,depth=1  # two models\n")
     assert names_of(str(file)) == ["logistic", "mlp:width=8+16,depth=1"]
-    assert said_models([str(file), "mine.py"]) == "logistic,mlp:width=8+16,depth=1,mine.py"
+    assert joined_model_names([str(file), "mine.py"]) == "logistic,mlp:width=8+16,depth=1,mine.py"
     with pytest.raises(InputError, match=r"none\.txt: not readable as text"):
         names_of("none.txt")
 
@@ -35,7 +35,7 @@ def test_sweeps_become_models_for_the_data(data: Dataset) -> None:
     found = read_models(["mlp:width=8+16,depth=1", "logistic"], data)
     assert [m.name for m in found] == ["mlp:width=8,depth=1", "mlp:width=16,depth=1", "logistic"]
     assert {m.resolution for m in found} == {8}
-    assert len(read_models(None, data)) == len(DEFAULT) >= 6
+    assert len(read_models(None, data)) == len(DEFAULT_MODELS) >= 6
 
 
 @pytest.mark.parametrize(

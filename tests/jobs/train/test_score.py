@@ -11,8 +11,9 @@ from supernetic.errors import InputError, RunError
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.jobs.train import score as module
 from supernetic.jobs.train.job import train
-from supernetic.jobs.train.score import SCORES, is_run, score, translated
+from supernetic.jobs.train.score import is_run, score, translated
 from supernetic.jobs.train.supernet_run import load_supernet
+from supernetic.runs.files import SCORES
 from supernetic.space import Arch
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201
@@ -34,7 +35,7 @@ def test_nothing_is_evaluated_twice(run: Path, monkeypatch: pytest.MonkeyPatch) 
         return call(self, archs)
 
     monkeypatch.setattr(SupernetEvaluator, "__call__", counted)
-    monkeypatch.setattr(module, "CHUNK", 2)
+    monkeypatch.setattr(module, "ARCHS_PER_RECORD", 2)
     told: list[tuple[int, int]] = []
     first = score(run, Macro(), ARCHS[:4], progress=lambda done, total: told.append((done, total)))
     assert told == [(2, 4), (4, 4)]

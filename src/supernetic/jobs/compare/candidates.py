@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...blueprint import Blueprint
 from ...costs.macs import cost
 from ...errors import BudgetError
+from ...runs.records import CHOSEN as CHOSEN
 from ...searchers import SearchProblem
 from ...space import Arch, Space
 
 if TYPE_CHECKING:
     from ...networks.baselines import Baseline
 
-CHOSEN, RANDOM, LARGEST, MOBILENET, BASELINE = "chosen", "random", "largest", "mobilenet", "baseline"
+RANDOM, LARGEST, MOBILENET, BASELINE = "random", "largest", "mobilenet", "baseline"  # roles of controls
 MAX_DRAWS = 20  # for a random control that is not a chosen network
 CONTROL_STREAM = 11  # of random numbers
 
@@ -38,15 +39,24 @@ class Candidate:
 
 
 def candidates(
-    task: SearchProblem, chosen: Sequence[Mapping[str, Any]], seed: int, baselines: Mapping[str, Baseline]
+    task: SearchProblem, chosen: Sequence[Arch], seed: int, baselines: Mapping[str, Baseline]
 ) -> tuple[list[Candidate], list[str]]:
     """The chosen networks by rising cost, then their controls; and remarks on controls that are missing.
 
     Controls are: for each chosen network a random one of as many MACs; the largest that keeps the limits; the widest
     MobileNetV2 within the limit on MACs (or those of the most expensive chosen network); and the user's own.
+
+    Args:
+        task: The search problem, whose limits controls keep.
+        chosen: Architectures that the search chose.
+        seed: Of the random controls.
+        baselines: The user's own networks by name.
+
+    Returns:
+        The networks, and the remarks.
     """
     space = task.space
-    models = [_of(space, f"model-{i}", CHOSEN, tuple(r["arch"])) for i, r in enumerate(chosen, 1)]
+    models = [_of(space, f"model-{i}", CHOSEN, arch) for i, arch in enumerate(chosen, 1)]
     remarks: list[str] = []
     controls: list[Candidate] = []
     most_expensive = max(models, key=lambda m: m.macs)
@@ -108,11 +118,11 @@ def _mobilenet(like: Candidate, budget: float, most_expensive: Candidate, remark
     blueprint = like.network
     assert isinstance(blueprint, Blueprint)
     try:
-        made = mobilenet(budget, blueprint.resolution, blueprint.classes, blueprint.in_channels)
+        network = mobilenet(budget, blueprint.resolution, blueprint.classes, blueprint.in_channels)
     except BudgetError as error:
         remarks.append(f"no MobileNetV2 as control: {error}")
         return
-    total = cost(made)
+    total = cost(network)
     yield Candidate(
-        "mobilenetv2", MOBILENET, "MobileNetV2", made, total.macs, total.params, against=most_expensive.name
+        "mobilenetv2", MOBILENET, "MobileNetV2", network, total.macs, total.params, against=most_expensive.name
     )

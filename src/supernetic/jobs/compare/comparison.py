@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 COMPARE, TEST, JUDGE, EXPORT = "compare", "test", "judge", "export"  # names of the steps
-TRAINED, NETWORKS, CORRECT, TRUST, EXPORTED = (
-    "trained.json", "networks.json", "correct.json", "trust.json", "exported.json",
-)  # fmt: skip
-TRAININGS, INHERITED, MODELS = "networks", "inherited", "models"  # folders
 
 
 @dataclass(frozen=True)

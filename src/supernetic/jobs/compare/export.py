@@ -1,4 +1,4 @@
-"""The step `export`: the chosen networks as model directories, and which of them there are in `exported.json`."""
+"""The step `export`: the chosen networks as model directories, and the names of those that exist in `exported.json`."""
 
 from __future__ import annotations
 
@@ -9,89 +9,80 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, RunError, SupernetError
 from ...progress import Event, OnEvent
-from ...runs.directory import SETTINGS, Run, read_settings
+from ...runs.directory import Run, read_settings
+from ...runs.files import EXPORTED, MODELS, NETWORK_TRAININGS, SETTINGS, WEIGHTS
+from ...runs.records import MetricValues, NetworkRecord, read_networks
 from ...runs.trust import require_name
-from .candidates import CHOSEN
-from .comparison import EXPORT, EXPORTED, MODELS, NETWORKS, TRAININGS
+from .comparison import EXPORT
 from .train import load_inherited
 
 if TYPE_CHECKING:
     from ...exporters.card import Card
     from ...nn.network import Network
 
-WEIGHTS = "weights.safetensors"  # of a trained network
-
 
 def export_models(run: Run, send: OnEvent) -> None:
-    """Put every chosen network into `models/`, whole and verified; an error if none has weights."""
+    """Export every chosen network to `models/`, whole and verified; an error if none has weights."""
     from ...exporters.onnx import NEEDED, have_onnx
 
     if not have_onnx():
         send(Event(EXPORT, f"the models have no ONNX file: {NEEDED}"))
-    chosen = [r for r in read_networks(run.path) if r["role"] == CHOSEN]
+    chosen = [record for record in read_networks(run.path) if record.chosen]
     exported: list[str] = []
     for i, record in enumerate(chosen, 1):
         if reason := missing_weights(run.path, record):
-            send(Event(EXPORT, f"{record['name']} is not exported: {reason}"))
+            send(Event(EXPORT, f"{record.name} is not exported: {reason}"))
         else:
             exported.append(export_network(run.path, record).name)
-        send(Event(EXPORT, record["name"], done=i, total=len(chosen)))
+        send(Event(EXPORT, record.name, done=i, total=len(chosen)))
     if not exported:
         raise SupernetError(f"{run.path}: no chosen network could be trained; see networks/*/result.json")
     run.write(EXPORTED, json.dumps({"models": exported}) + "\n")
 
 
-def export_network(run: Path, record: Mapping[str, Any], *, out: str | Path | None = None) -> Path:
-    """One network of a run as a model directory; done already, it costs little.
+def export_network(run: Path, record: NetworkRecord, *, out: str | Path | None = None) -> Path:
+    """Export one network of a run as a model directory; if that was done before, it costs little.
 
     Args:
         run: The run directory.
-        record: The network's record in `networks.json`, which says which weights are exported.
-        out: Where `NAME` goes; `RUN/models` by default.
+        record: The network's record, which says which weights are exported.
+        out: The directory in which the model directory is made; `RUN/models` by default.
+
+    Returns:
+        The model directory.
     """
     from ...exporters.model import save_model
     from ...exporters.onnx import have_onnx
 
     network = read_network(run, record)
-    target = Path(out or run / MODELS) / require_name(record["name"])
+    target = Path(out or run / MODELS) / require_name(record.name)
     save_model(target, network, card_of(run, record, network), onnx=have_onnx())
     return target
 
 
-def read_networks(run: Path) -> list[dict[str, Any]]:
-    """The records of `networks.json`."""
-    file = run / NETWORKS
-    try:
-        records: list[dict[str, Any]] = json.loads(file.read_text())
-        if not all({"name", "role", "key"} <= r.keys() for r in records):
-            raise ValueError("a network has no name, role or key")
-        for record in records:
-            require_name(record["name"], f"the name of a network in {file}")
-            if record["key"] is not None:
-                require_name(record["key"], f"the key of a network in {file}")
-    except FileNotFoundError:
-        raise RunError(f"{run} holds no finished search: it has no {file.name}") from None
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise RunError(f"{file} cannot be read: {error}") from None
-    return records
+def read_network(run: Path, record: NetworkRecord) -> Network:
+    """Load the network of a record.
 
+    Args:
+        run: The run directory.
+        record: The network's record.
 
-def read_network(run: Path, record: Mapping[str, Any]) -> Network:
-    """The network of a record, with the weights that are exported."""
+    Returns:
+        The network in evaluation mode, with the weights that are exported.
+    """
     from ...blueprint import Blueprint
     from ...networks.pool import training_settings
     from ...nn.network import Network
     from ...training.checkpoint import read
 
-    name = record["name"]
-    if is_inherited(record):
-        return load_inherited(run, name)
-    path = run / TRAININGS / str(record["key"])
-    settings = training_settings(path) if record["key"] else {}
-    if record["key"] and "blueprint" not in settings:
-        raise InputError(f"{name} is not a network of ours: only those with a blueprint can be exported")
+    if record.exports_inherited:
+        return load_inherited(run, record.name)
+    path = run / NETWORK_TRAININGS / str(record.key)
+    settings = training_settings(path) if record.key else {}
+    if record.key and "blueprint" not in settings:
+        raise InputError(f"{record.name} is not a network of ours: only those with a blueprint can be exported")
     if reason := missing_weights(run, record):
-        raise RunError(f"{name} cannot be exported: {reason}")
+        raise RunError(f"{record.name} cannot be exported: {reason}")
     network = Network(Blueprint.from_json(settings["blueprint"]))
     try:
         network.load_state_dict(read(path / WEIGHTS)[0])
@@ -100,65 +91,78 @@ def read_network(run: Path, record: Mapping[str, Any]) -> Network:
     return network.eval()
 
 
-def card_of(run: Path, record: Mapping[str, Any], network: Network) -> Card:
-    """What a run knows about one of its networks."""
+def card_of(run: Path, record: NetworkRecord, network: Network) -> Card:
+    """Collect what a run knows about one of its networks.
+
+    Args:
+        run: The run directory.
+        record: The network's record.
+        network: The network itself.
+
+    Returns:
+        The model card.
+    """
     from ...costs.macs import cost
     from ...exporters.card import Card
 
     settings = read_settings(run)
-    inherited = is_inherited(record)
+    inherited = record.exports_inherited
     data, space, blueprint, costs = settings["data"], settings["space"], network.blueprint, cost(network.blueprint)
     recipe = settings.get("recipe" if inherited else "retrain_recipe", {})
-    trained = settings if inherited else read_settings(run / TRAININGS / record["key"])
+    training = settings if inherited else read_settings(run / NETWORK_TRAININGS / str(record.key))
     count = data["images"]["train"]
     return Card(
-        name=record["name"],
+        name=record.name,
         task=f"Image classification: {data['name']}, {len(data['classes'])} classes, {count:,} training images.",
         classes=tuple(data["classes"]),
         resolution=blueprint.resolution,
         channels=blueprint.in_channels,
         mean=tuple(data["mean"]),
         std=tuple(data["std"]),
-        arch=record.get("label") or str(record.get("arch") or ""),
+        arch=record.label or ("" if record.arch is None else str(list(record.arch))),
         space=space.get("text") or space["name"],
         macs=costs.macs,
         params=costs.params,
         metrics=_metrics(record),
-        seeds=(trained["seed"],) if "seed" in trained else (),
+        seeds=(training["seed"],) if "seed" in training else (),
         recipe=", ".join(str(recipe[k]) for k in ("title", "length") if recipe.get(k)),
-        notes=_notes(record, trained),
+        notes=_notes(record, training),
         data_resolution=0 if data["resolution"] == blueprint.resolution else data["resolution"],
         licence=data.get("licence", ""),
     )
 
 
-def is_inherited(record: Mapping[str, Any]) -> bool:
-    """Whether the supernet's weights are exported."""
-    return record.get("weights") == "inherited"
+def missing_weights(run: Path, record: NetworkRecord) -> str:
+    """Why a network has no weights.
 
+    Args:
+        run: The run directory.
+        record: The network's record.
 
-def missing_weights(run: Path, record: Mapping[str, Any]) -> str:
-    """Why a network has no weights; empty if it has."""
-    if is_inherited(record):
+    Returns:
+        The reason; empty if it has weights.
+    """
+    if record.exports_inherited:
         return ""
-    if record["key"] and (run / TRAININGS / str(record["key"]) / WEIGHTS).is_file():
+    if record.key and (run / NETWORK_TRAININGS / record.key / WEIGHTS).is_file():
         return ""
-    return str(record.get("failed") or "it has not been trained to the end")
+    return record.failed or "it has not been trained to the end"
 
 
-def _metrics(record: Mapping[str, Any]) -> dict[str, float]:
+def _metrics(record: NetworkRecord) -> dict[str, float]:
     """What was measured with the very weights that are exported."""
-    if is_inherited(record):  # `test` is of the network that was trained for comparison, if there is one
-        kinds = ("score", "inherited" if record.get("trained") else "test", "latency")
+    latency: MetricValues = {k: v for k, v in (record.latency or {}).items() if not isinstance(v, str)}
+    if record.exports_inherited:  # `test` is of the network that was trained for comparison, if there is one
+        kinds = (record.score, record.inherited if record.trained else record.test, latency)
     else:
-        kinds = ("trained", "test", "latency")
-    measured = {k: v for kind in kinds for k, v in (record.get(kind) or {}).items()}
+        kinds = (record.trained, record.test, latency)
+    measured = {k: v for metrics in kinds for k, v in (metrics or {}).items()}
     return {k: v for k, v in measured.items() if v is not None and k.startswith(("valid/", "test/", "latency/"))}
 
 
-def _notes(record: Mapping[str, Any], trained: Mapping[str, Any]) -> tuple[str, ...]:
-    if is_inherited(record):
+def _notes(record: NetworkRecord, training: Mapping[str, Any]) -> tuple[str, ...]:
+    if record.exports_inherited:
         return ("Its weights are those of the supernet; it was not trained on its own.",)
-    if trained.get("start", "scratch") != "scratch":
+    if training.get("start", "scratch") != "scratch":
         return ("Its training began with the weights of the supernet.",)
     return ()

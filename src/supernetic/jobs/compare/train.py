@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...objective import Metrics
 from ...progress import Event, OnEvent
 from ...runs.directory import Run, jsonable
+from ...runs.files import INHERITED_WEIGHTS, NETWORK_TRAININGS, TRAINED_NETWORKS
+from ...runs.records import CHOSEN, INHERITED, TRAINED, NetworkRecord, networks_text
 from ...space import Arch
-from .candidates import CHOSEN, Candidate
-from .comparison import COMPARE, INHERITED, TRAINED, TRAININGS, Comparison
+from .candidates import Candidate
+from .comparison import COMPARE, Comparison
 
 if TYPE_CHECKING:
     from ...derivation.fold import FoldReport
@@ -36,13 +38,8 @@ def train_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
     )
     derived = _derive(comparison, run, entries)
     trained = _train(comparison, run, entries, derived, send) if comparison.trains else {}
-    records = [
-        _record(comparison, c, scores.get(c.name), trained.get(c.name), derived.get(c.name, (None, None))[1])
-        for c in entries
-    ]
-    for record in records:
-        record["inherited_weights"] = record["name"] in derived
-    run.write(TRAINED, json.dumps(records, indent=1) + "\n")
+    records = [_record(comparison, c, scores.get(c.name), trained.get(c.name), derived.get(c.name)) for c in entries]
+    run.write(TRAINED_NETWORKS, networks_text(records))
 
 
 def _derive(
@@ -58,7 +55,7 @@ def _derive(
         return {}
     supernet = comparison.supernet(run)
     derived = {c.name: derive(supernet, architecture(c), comparison.dataset, seed=comparison.seed) for c in needed}
-    (run.path / INHERITED).mkdir(exist_ok=True)
+    (run.path / INHERITED_WEIGHTS).mkdir(exist_ok=True)
     for name, (network, _) in derived.items():
         weights = {n: t.detach().cpu().contiguous() for n, t in network.state_dict().items()}
         write(inherited_file(run.path, name), weights, {"blueprint": json.dumps(network.blueprint.to_json())})
@@ -73,7 +70,7 @@ def architecture(candidate: Candidate) -> Arch:
 
 def inherited_file(run: Path, name: str) -> Path:
     """Where the supernet's weights for a network are."""
-    return run / INHERITED / f"{name}.safetensors"
+    return run / INHERITED_WEIGHTS / f"{name}.safetensors"
 
 
 def load_inherited(run: Path, name: str) -> Network:
@@ -106,7 +103,9 @@ def _train(
     def report(i: int, done: int, steps: int) -> None:
         send(Event(COMPARE, item=entries[i].name, done=done, total=steps))
 
-    done = train_all([training(c) for c in entries], run.path / TRAININGS, workers=comparison.workers, progress=report)
+    done = train_all(
+        [training(c) for c in entries], run.path / NETWORK_TRAININGS, workers=comparison.workers, progress=report
+    )
     return dict(zip([c.name for c in entries], done, strict=True))
 
 
@@ -115,27 +114,26 @@ def _record(
     candidate: Candidate,
     score: Metrics | None,
     trained: Trained | None,
-    fold: FoldReport | None,
-) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "name": candidate.name,
-        "role": candidate.role,
-        "against": candidate.against,
-        "label": candidate.label,
-        "arch": None if candidate.arch is None else list(candidate.arch),
-        "macs": candidate.macs,
-        "params": candidate.params,
-        "key": trained.key if trained else None,
-        "score": numbers(score),
-        "trained": numbers(trained.metrics) if trained else None,
-    }
-    if trained and trained.reason:
-        record["failed"] = trained.reason
-    if fold:
-        record["fold"] = fold.to_json()
-    if candidate.role == CHOSEN:
-        record["weights"] = "inherited" if comparison.exports_supernet_weights else "trained"
-    return record
+    derived: tuple[Network, FoldReport | None] | None,
+) -> NetworkRecord:
+    fold = derived[1] if derived else None
+    exported = INHERITED if comparison.exports_supernet_weights else TRAINED
+    return NetworkRecord(
+        name=candidate.name,
+        role=candidate.role,
+        against=candidate.against,
+        label=candidate.label,
+        arch=candidate.arch,
+        macs=candidate.macs,
+        params=candidate.params,
+        key=trained.key if trained else None,
+        score=numbers(score),
+        trained=numbers(trained.metrics) if trained else None,
+        failed=trained.reason if trained else "",
+        fold=fold.to_json() if fold else None,
+        weights=exported if candidate.role == CHOSEN else "",
+        inherited_weights=derived is not None,
+    )
 
 
 def numbers(metrics: Metrics | None) -> dict[str, float | None] | None:

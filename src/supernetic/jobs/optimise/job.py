@@ -24,7 +24,7 @@ from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator
 from ...evaluators.cost import COSTS
 from ...objective import Constraint, Objective, combine, parse_objective, parse_where, resolve
 from ...progress import Event, OnEvent, ignore
-from ...runs.directory import TRIALS
+from ...runs.files import RESULT, TRIALS
 from ...runs.location import open_or_resume
 from ...runs.space_record import space_of, space_record
 from ...searchers import Searcher, SearchProblem, Trial, run_search
@@ -34,9 +34,8 @@ from .function import SCORE, Function, FunctionEvaluator, is_evaluator, record_o
 from .result import OptimiseResult
 
 JOB = "optimise"
-RESULT_FILE = "result.json"
 HOPELESS_FAILURES = 20  # evaluations from the start that all fail, after which the function is taken to be wrong
-ADVICE = "the same call of `optimise` with out={path!r} goes on"  # after an interruption
+RESUME_ADVICE = "the same call of `optimise` with out={path!r} goes on"  # after an interruption
 
 T = TypeVar("T", Objective, Constraint)
 
@@ -80,7 +79,7 @@ def optimise(
     plan.task.sample(np.random.default_rng(seed), 1)  # a budget that holds nothing is known before anything is written
     settings = _settings(plan, space, evaluate, budget, seed)
     listener = _Listener(plan.task, budget, on_event or ignore)
-    with open_or_resume(out, plan.task.space.name, settings, advice=ADVICE) as run:
+    with open_or_resume(out, plan.task.space.name, settings, advice=RESUME_ADVICE) as run:
         listener.succeeded = any(record["status"] != "failed" for record in run.read(TRIALS))
         trials = run_search(
             plan.searcher,
@@ -94,7 +93,7 @@ def optimise(
             on_failure=listener.failed,
         )
         result = _result(plan, str(run.path), trials, seed)
-        run.write(RESULT_FILE, json.dumps(result.to_json(), indent=1, allow_nan=False) + "\n")
+        run.write(RESULT, json.dumps(result.to_json(), indent=1, allow_nan=False) + "\n")
     return result
 
 

@@ -18,6 +18,7 @@ from ...parallel.workers import usual_workers
 from ...progress import Event, OnEvent
 from ...reports.scale import write_scale
 from ...runs.directory import Run
+from ...runs.files import SCALE, SUPERNET
 from ...runs.trust import opens_runs
 from ...samplers.hierarchical import Hierarchical
 from ...scaling.budgets import Budgets
@@ -33,12 +34,12 @@ from ..search.score import SCORE
 from ..speed import measure
 from ..time_plan import rescale_recipe
 from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
-from ..train.supernet_run import WEIGHTS, trained_supernet
+from ..train.supernet_run import trained_supernet
 from .plan import ScalePlan, make_plan
 from .request import ORDER_NETWORKS, ScaleRequest
 from .result import Family, PlannedFamily, read_family
 from .space import scaled_space
-from .step import OBJECTIVE, SCALE, SEARCH, FamilySearch, scorer
+from .step import OBJECTIVE, SEARCH, FamilySearch, scorer
 
 if TYPE_CHECKING:
     from ...supernets.supernet import Supernet
@@ -266,7 +267,7 @@ class ScaleJob(Job[ScalePlan, Family]):
             scorer=family.evaluate, candidates=lambda run: (family.networks(run), ()), derives=False,
         )  # fmt: skip
         return [
-            Step(TRAIN, WEIGHTS, lambda run: training.fit(run, send)),
+            Step(TRAIN, SUPERNET, lambda run: training.fit(run, send)),
             Step(SEARCH, SCALE, lambda run: family.run(run, send)),
             *comparison_steps(comparison, send),
         ]

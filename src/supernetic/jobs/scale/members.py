@@ -6,9 +6,9 @@
     compound-j      the same base by compound scaling, at the MACs of sj
     standard-j      a standard base under the searched strategy, at the MACs of sj
 
-Paper: ScaleNet (paper 003), Table 4 and appendix I. There the standard base is EfficientNet-B0 itself, of other MACs;
-here it has B0's blocks, the depth and side of the strategy, and the width that makes MACs equal. In spaces other than
-the paper's it is a MobileNetV2.
+Paper: ScaleNet, Table 4 and appendix I. There the standard base is EfficientNet-B0 itself, of other MACs; here it has
+B0's blocks, the depth and resolution of the strategy, and the width that makes MACs equal. In spaces other than the
+paper's it is a MobileNetV2.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ...strategy import Scaling, scale
 from ..compare.candidates import CHOSEN, Candidate
 
 GENERALISED, COMPOUND, STANDARD = "generalised", "compound", "standard"
-BEST = "best"  # the curves with the least error at a stage left out
-MULTIPLIER = 0.25  # of MobileNetV2; what is left of its width is fitted
+BEST_CURVE = "best"  # the curves with the least error at a stage left out
+MOBILENET_WIDTH = 0.25  # of MobileNetV2; what is left of its width is fitted
 B0 = (
     "MB1_K3_SE | MB6_K3_SE MB6_K3_SE | MB6_K5_SE MB6_K5_SE | MB6_K3_SE MB6_K3_SE MB6_K3_SE | "
     "MB6_K5_SE MB6_K5_SE MB6_K5_SE | MB6_K5_SE MB6_K5_SE MB6_K5_SE MB6_K5_SE | MB6_K3_SE"
@@ -40,7 +40,7 @@ B0 = (
 def curves(space: Scaled, state: State, curve: str, ties: Ties = "middle", stages: int | None = None) -> Growth:
     """Curves through the strategies of a state, or of its first stages."""
     rows = factors_of(space, state.strategies, ties)[:stages]
-    return compare(rows)[0] if curve == BEST else generalise(rows, curve)
+    return compare(rows)[0] if curve == BEST_CURVE else generalise(rows, curve)
 
 
 def family(space: Scaled, state: State, growth: Growth, beyond: int) -> list[Candidate]:
@@ -90,7 +90,8 @@ def standard_base(base: Blueprint, space: Scaled) -> tuple[Blueprint, str]:
     """What one would have taken without a search for a base, and its name."""
     if isinstance(space.base, ScaleNetBase):
         return space.base.blueprint(space.base.parse(B0)), "EfficientNet-B0's blocks"
-    return mobilenet_v2(MULTIPLIER, base.resolution, base.classes, base.in_channels, early=True), "MobileNetV2's blocks"
+    network = mobilenet_v2(MOBILENET_WIDTH, base.resolution, base.classes, base.in_channels, early=True)
+    return network, "MobileNetV2's blocks"
 
 
 def _depth(space: Scaled, state: State, curve: str, stage: int) -> float:

@@ -17,11 +17,11 @@ from ...text import duration
 from ..speed import Speed
 from ..time_plan import COMPARE, EXPORT, EXPORT_S, REPORT_S, SEARCH, TRAIN, fit_parts, require_time
 
-SHARES = {TRAIN: 30, SEARCH: 15, COMPARE: 55}
-LEAST = {TRAIN: 60, SEARCH: 60, COMPARE: 40}  # steps, evaluations, steps: below, all is noise
-UNLIMITED = 1 << 40  # steps
-GRID = 12  # distinct strategies of a stage that fit a base model, about
-PAPER = {"bases": 20, "rounds": 8, "population": 50, "generations": 40}
+TIME_SHARES = {TRAIN: 30, SEARCH: 15, COMPARE: 55}
+MIN_STEPS = {TRAIN: 60, SEARCH: 60, COMPARE: 40}  # steps, evaluations, steps: below, all is noise
+UNLIMITED_STEPS = 1 << 40
+STRATEGIES_PER_STAGE = 12  # distinct strategies of a stage that fit a base model, about
+PAPER_SIZES = {"bases": 20, "rounds": 8, "population": 50, "generations": 40}
 TEST_S = 2.0  # seconds per network: test and latency
 
 
@@ -72,22 +72,25 @@ class ScalePlan(Result):
 
 def evaluations(stages: int, bases: int, rounds: int, population: int, generations: int) -> int:
     """Networks that a search asks for, at most about."""
-    return stages * (bases * GRID + rounds * (population * generations + GRID))
+    return stages * (bases * STRATEGIES_PER_STAGE + rounds * (population * generations + STRATEGIES_PER_STAGE))
 
 
 def search_of(stages: int, most: int) -> dict[str, int]:
     """Sizes of a search of at most so many evaluations, in about the paper's proportions."""
-    if evaluations(stages, **PAPER) <= most:
-        return dict(PAPER)
-    bases = max(1, min(PAPER["bases"], round(0.25 * most / (stages * GRID))))
+    if evaluations(stages, **PAPER_SIZES) <= most:
+        return dict(PAPER_SIZES)
+    bases = max(1, min(PAPER_SIZES["bases"], round(0.25 * most / (stages * STRATEGIES_PER_STAGE))))
     rounds = 1 if most < 300 else 2 if most < 2000 else 4
-    members = max(4.0, (most / stages - bases * GRID) / rounds - GRID)  # population times generations
-    population = max(2, min(PAPER["population"], round(sqrt(members * PAPER["population"] / PAPER["generations"]))))
+    per_round = (most / stages - bases * STRATEGIES_PER_STAGE) / rounds - STRATEGIES_PER_STAGE
+    members = max(4.0, per_round)  # population times generations
+    population = max(
+        2, min(PAPER_SIZES["population"], round(sqrt(members * PAPER_SIZES["population"] / PAPER_SIZES["generations"])))
+    )
     return {
         "bases": bases,
         "rounds": rounds,
         "population": population,
-        "generations": max(1, min(PAPER["generations"], int(members / population))),
+        "generations": max(1, min(PAPER_SIZES["generations"], int(members / population))),
     }
 
 
@@ -118,15 +121,19 @@ def make_plan(
     }
     fixed = models * EXPORT_S + REPORT_S + TEST_S * len(costs) + speed.start
     if minutes is None:
-        steps = {TRAIN: supernet_steps, SEARCH: evaluations(stages, **PAPER), COMPARE: network_steps}
+        steps = {TRAIN: supernet_steps, SEARCH: evaluations(stages, **PAPER_SIZES), COMPARE: network_steps}
     else:
         what = (
-            f"{LEAST[TRAIN]} steps of the super-supernet, {LEAST[SEARCH]} evaluations and {len(costs)} trainings of "
-            f"{LEAST[COMPARE]} steps"
+            f"{MIN_STEPS[TRAIN]} steps of the super-supernet, {MIN_STEPS[SEARCH]} evaluations and "
+            f"{len(costs)} trainings of {MIN_STEPS[COMPARE]} steps"
         )
-        left = require_time(minutes, fixed + spent + speed.measuring, pace, LEAST, what)
-        most = {TRAIN: UNLIMITED, SEARCH: max(LEAST[SEARCH], evaluations(stages, **PAPER)), COMPARE: UNLIMITED}
-        steps = fit_parts(left, SHARES, pace, LEAST, most)
+        left = require_time(minutes, fixed + spent + speed.measuring, pace, MIN_STEPS, what)
+        most = {
+            TRAIN: UNLIMITED_STEPS,
+            SEARCH: max(MIN_STEPS[SEARCH], evaluations(stages, **PAPER_SIZES)),
+            COMPARE: UNLIMITED_STEPS,
+        }
+        steps = fit_parts(left, TIME_SHARES, pace, MIN_STEPS, most)
     sizes = search_of(stages, steps[SEARCH])
     seconds = {k: steps[k] * pace[k] for k in pace} | {EXPORT: fixed}
     seconds[SEARCH] = min(steps[SEARCH], evaluations(stages, **sizes)) * pace[SEARCH]

@@ -12,7 +12,7 @@ from ...scaling.budgets import MAX_STAGES
 from ...scaling.generalise import DEFAULT_FAMILY, FAMILIES
 from ..request import Request
 from ..search.choose_space import AUTO
-from .members import BEST
+from .members import BEST_CURVE
 
 ORDER_NETWORKS = 60  # whose accuracy is compared with their MACs
 PRIORS = ("uniform", "size")
@@ -56,8 +56,8 @@ class ScaleRequest(Request):
         total = self.stages + self.extrapolate
         if total > MAX_STAGES:
             raise InputError(f"stages and extrapolated ones together must be at most {MAX_STAGES}, got {total}")
-        if self.curve not in (*FAMILIES, BEST):
-            raise UnknownNameError("family of curves", self.curve, (*FAMILIES, BEST))
+        if self.curve not in (*FAMILIES, BEST_CURVE):
+            raise UnknownNameError("family of curves", self.curve, (*FAMILIES, BEST_CURVE))
         if self.curve in FAMILIES and (needed := len(FAMILIES[self.curve].start)) > self.stages:
             raise InputError(f"{self.curve} has {needed} parameters: it needs as many stages, got {self.stages}")
         if self.prior not in PRIORS:

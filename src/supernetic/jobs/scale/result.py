@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...errors import RunError
-from ...objective import show_quantity
 from ...ranking.sentences import trust_sentences
 from ...result import Result
 from ...runs.directory import read_records, read_settings
-from ...runs.records import read_networks
+from ...runs.files import CHAIN, REPORT, SCALE
+from ...runs.records import NetworkRecord, read_finished, read_networks, read_trust
 from ...scaling.accounting import accounting
 from ...text import columns, duration
-from ..compare.comparison import NETWORKS, TRUST
-from ..search.result import FoundModel, found_models
-from .step import CHAIN, SCALE
+from ..search.result import FoundModel, found_models, show_cost, show_metric
 
-REPORT = "report.html"
 HEADINGS = ["network", "MACs", "params", "valid %", "test %", "strategy"]
 
 
@@ -35,7 +30,7 @@ class Family(Result):
     space: str
     data: str
     base: str
-    networks: tuple[dict[str, Any], ...]
+    networks: tuple[NetworkRecord, ...]
     scale: dict[str, Any]
     chain: tuple[dict[str, Any], ...]
     trust: dict[str, Any]
@@ -64,6 +59,10 @@ class Family(Result):
             f"everything is in {self.run}, to be read in {self.report}",
         ]
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain records: those of the networks are as in the run's files."""
+        return {**super().to_json(), "networks": [n.to_json() for n in self.networks]}
+
 
 @dataclass(frozen=True)
 class PlannedFamily(Result):
@@ -81,39 +80,40 @@ class PlannedFamily(Result):
 def fits(scale: Mapping[str, Any]) -> Iterator[str]:
     """The curves in words."""
     used = next(c for c in scale["curves"] if c["family"] == scale["curve"])
-    known = [c for c in scale["curves"] if c["left_out"] is not None]
+    with_error = [c for c in scale["curves"] if c["left_out"] is not None]
     yield f"stages beyond the searched ones follow {used['formula']}" + (
         "" if used["left_out"] is None else f"; a stage left out is missed by {100 * used['left_out']:.1f} %"
     )
-    if known and known[0]["family"] != scale["curve"]:
-        yield f"the least such error is that of {known[0]['formula']}: {100 * known[0]['left_out']:.1f} %"
+    if with_error and with_error[0]["family"] != scale["curve"]:
+        yield f"the least such error is that of {with_error[0]['formula']}: {100 * with_error[0]['left_out']:.1f} %"
 
 
 def read_family(run: str | Path) -> Family:
-    """The result of a job that came to its end."""
+    """Read the result of a finished run.
+
+    Args:
+        run: The run directory.
+
+    Returns:
+        The family. A run that is not finished is refused.
+    """
     path = Path(run)
     settings = read_settings(path)
-    try:
-        networks, scale, trust = (json.loads((path / name).read_text()) for name in (NETWORKS, SCALE, TRUST))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
+    scale, trust, networks = read_finished(path, SCALE), read_trust(path), read_networks(path)
     chain = tuple(read_records(path / CHAIN))
-    spent = accounting(path, read_networks(path))
     name, data = settings["space"]["text"], settings["data"]["name"]
-    return Family(str(path), name, data, scale["base"], tuple(networks), scale, chain, trust, spent, found_models(path))
+    return Family(
+        str(path), name, data, scale["base"], networks, scale, chain, trust, accounting(path, networks),
+        found_models(path),
+    )  # fmt: skip
 
 
-def _row(r: Mapping[str, Any]) -> list[str]:
+def _row(r: NetworkRecord) -> list[str]:
     return [
-        r["name"],
-        show_quantity(r["macs"]),
-        show_quantity(r["params"]),
-        _shown(r.get("trained"), "valid/accuracy"),
-        _shown(r.get("test"), "test/accuracy"),
-        r["label"].partition(" : ")[0],
+        r.name,
+        show_cost(r.macs),
+        show_cost(r.params),
+        show_metric(r.trained, "valid/accuracy"),
+        show_metric(r.test, "test/accuracy"),
+        r.label.partition(" : ")[0],
     ]
-
-
-def _shown(metrics: Mapping[str, float | None] | None, name: str) -> str:
-    value = (metrics or {}).get(name)
-    return "-" if value is None else f"{value:.2f}"

@@ -18,34 +18,45 @@ from ...scaling.lists import growth_of, lists_for
 from ...scaling.macs import blueprints_of
 from ...space import Space
 from ...spaces.scalenet import ScaleNet
-from ..search.choose_space import AUTO, MIN_RESOLUTION, SMALL
-from ..train.fit_space import fit_space, said_in
+from ..search.choose_space import AUTO, MIN_RESOLUTION, SMALL_RESOLUTION
+from ..train.fit_space import fit_space, given_settings
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
 
-MACRO = "macro:channels=4,head=160"  # for small images, which scalenet's five strides would leave nothing of
-WIDTH = 0.25  # of Table 1's channels, unless said otherwise
-FINER = 1.5  # times the base's side that the largest searched stage has, about: there it should be the data's own
-LARGE = 112  # sides from which on every resolution scales smoothly
-MORE = 1.3  # times the data's side, at most, that a smoother one is looked for
-BASES = 3
+SMALL_IMAGE_SPACE = "macro:channels=4,head=160"  # scalenet's five strides would leave nothing of small images
+DEFAULT_WIDTH = 0.25  # of the channels in Table 1
+LARGEST_STAGE_RATIO = 1.5  # resolution of the largest searched stage over the base's, about; it should be the data's
+SMOOTH_RESOLUTION = 112  # pixels: above, every resolution scales smoothly
+MAX_RESOLUTION_RATIO = 1.3  # over the data's resolution, within which a smoother one is looked for
+MEASURED_BASES = 3  # base models by which the growth of costs is measured
 
 
 def scaled_space(
     text: str, dataset: Dataset, stages: int, budget: float | None, seed: int = 0
 ) -> tuple[str | Space, Budgets, list[str]]:
-    """The space or its text, its budgets, and notes on what was left open."""
+    """The space of a family, and its budgets.
+
+    Args:
+        text: The space of base models, or `auto`.
+        dataset: The images.
+        stages: Searched stages beyond the base.
+        budget: MACs of the base; None: near the mean of random base models.
+        seed: Of the random base models.
+
+    Returns:
+        The space or its text, its budgets, and notes on settings that were filled in.
+    """
     notes = []
     if text == AUTO:
-        resolution = max(MIN_RESOLUTION, ceil(dataset.resolution / FINER))
-        text = f"{MACRO},resolution={resolution}" if dataset.resolution <= SMALL else "scalenet"
-        notes.append(f"{text}, for images of {dataset.resolution} pixels; say --space for another")
+        resolution = max(MIN_RESOLUTION, ceil(dataset.resolution / LARGEST_STAGE_RATIO))
+        text = f"{SMALL_IMAGE_SPACE},resolution={resolution}" if dataset.resolution <= SMALL_RESOLUTION else "scalenet"
+        notes.append(f"{text}, for images of {dataset.resolution} pixels; --space takes another")
     if isinstance(catalog.space(text), ScaleNet):
         text, more = _scalenet(text, dataset, stages)
-        made, _ = fit_space(text, dataset)
-        assert isinstance(made, ScaleNet)
-        budgets = budgets_for(made.base, made.stages, budget, seed=seed)
+        scalenet, _ = fit_space(text, dataset)
+        assert isinstance(scalenet, ScaleNet)
+        budgets = budgets_for(scalenet.base, scalenet.stages, budget, seed=seed)
         return text, budgets, [*notes, *more, str(budgets)]
     base, more = fit_space(text, dataset)
     budgets = budgets_for(base, stages, budget, seed=seed)
@@ -54,15 +65,15 @@ def scaled_space(
 
 
 def _scalenet(text: str, dataset: Dataset, stages: int) -> tuple[str, list[str]]:
-    """ScaleNet's text with what it leaves open of width, side and stages; and notes."""
-    said = said_in(text)
+    """ScaleNet's text, completed by width, resolution and stages; and notes."""
+    given = given_settings(text)
     notes, settings = [], [item for item in text.partition(":")[2].split(",") if item]
-    if "stages" not in said:
+    if "stages" not in given:
         settings.append(f"stages={stages}")
-    if "width" not in said:
-        settings.append(f"width={WIDTH}")
-        notes.append(f"channels are {WIDTH:g} of the paper's; say --space scalenet:width=1 for all")
-    if "resolution" not in said:
+    if "width" not in given:
+        settings.append(f"width={DEFAULT_WIDTH}")
+        notes.append(f"channels are {DEFAULT_WIDTH:g} of the paper's; --space scalenet:width=1 has all")
+    if "resolution" not in given:
         resolution, why = _resolution(catalog.space(f"scalenet:{','.join(settings)}"), dataset.resolution)
         settings.append(f"resolution={resolution}")
         notes += why
@@ -70,11 +81,11 @@ def _scalenet(text: str, dataset: Dataset, stages: int) -> tuple[str, list[str]]
 
 
 def _resolution(space: Space, resolution: int) -> tuple[int, list[str]]:
-    """Small maps grow by whole pixels: of the sides near the data's, the one whose stages cost most nearly 2^j."""
+    """The resolution near the data's at which the costs of the stages are nearest to 2^j: small maps grow by pixels."""
     assert isinstance(space, ScaleNet)
-    if resolution >= LARGE:
+    if resolution >= SMOOTH_RESOLUTION:
         return resolution, []
-    growths = {s: _growth(space, s) for s in range(resolution, ceil(MORE * resolution) + 1)}
+    growths = {s: _growth(space, s) for s in range(resolution, ceil(MAX_RESOLUTION_RATIO * resolution) + 1)}
     best = min(growths, key=lambda s: (round(_off(growths[s]), 2), s))
     shown = ", ".join(f"{g:.1f}" for g in growths[best][1:])
     return best, [f"base models see images of {best} pixels; the stages' networks cost {shown} times their base"]
@@ -82,7 +93,7 @@ def _resolution(space: Space, resolution: int) -> tuple[int, list[str]]:
 
 def _growth(space: ScaleNet, resolution: int) -> tuple[float, ...]:
     fitted = replace(space, resolution=resolution, classes=10)
-    archs = fitted.base.sample(np.random.default_rng(0), BASES, depth_uniform=True)
+    archs = fitted.base.sample(np.random.default_rng(0), MEASURED_BASES, depth_uniform=True)
     return growth_of(blueprints_of(fitted.base, archs), fitted.strategies)
 
 

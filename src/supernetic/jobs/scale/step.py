@@ -15,7 +15,8 @@ from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator
 from ...objective import Objective
 from ...progress import Event, OnEvent
 from ...ranking.correlation import count_pairs, pearson, spearman
-from ...runs.directory import TRIALS, Run, jsonable
+from ...runs.directory import Run, jsonable
+from ...runs.files import CHAIN, SCALE, TRIALS
 from ...samplers.hierarchical import Hierarchical
 from ...scaling.budgets import Budgets
 from ...scaling.family import TIES, State, factors_of
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ...datasets import Dataset
     from ...supernets.supernet import Supernet
 
-SEARCH, CHAIN, SCALE = "search", "chain.jsonl", "scale.json"
+SEARCH = "search"  # the name of the step
 MAX_SCORING_IMAGES = 1000  # of the validation split: a family is scored by several networks
 HISTOGRAM_PATHS = 1000  # drawn for the sampling histogram
 ORDER_STREAM = 14  # of random numbers
@@ -151,8 +152,7 @@ def _order(search: FamilySearch, evaluate: Evaluator) -> dict[str, Any] | None:
         return None
     rng = np.random.default_rng([search.seed, ORDER_STREAM])
     archs: list[Arch] = [tuple(a) for a in Hierarchical("uniform").sample(search.space, rng, search.order).tolist()]
-    found = evaluate(archs)
-    accuracy = [m[ACCURACY] for m in found]
+    accuracy = [metrics[ACCURACY] for metrics in evaluate(archs)]
     macs = costs_of(search.space, np.array(archs, dtype=np.int8)).tolist()
     good = [(a, m) for a, m in zip(accuracy, macs, strict=True) if isfinite(a)]
     x, y = [a for a, _ in good], [m for _, m in good]

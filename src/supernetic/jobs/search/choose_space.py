@@ -1,4 +1,4 @@
-"""What is settled before a search writes anything: whether the images will do, which space fits them and the budget."""
+"""Before a search writes anything: check the images, choose a space that fits them and the budget, check the budget."""
 
 from __future__ import annotations
 
@@ -25,30 +25,37 @@ if TYPE_CHECKING:
     from ...datasets import Dataset
 
 AUTO = "auto"
-SMALL = 64  # pixels up to which images need no early sub-sampling
-MIN_RESOLUTION = 16  # below it three strides leave next to nothing
-CHANNELS = (4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64)  # of the stem of `macro`, from small to large
-HEAD = 40  # times the channels of the stem, as in the benchmark
-SIZES = (  # side and width of `scarlet-s1`; side and width grow in turns
+SMALL_RESOLUTION = 64  # pixels: images up to this size need no early sub-sampling
+MIN_RESOLUTION = 16  # pixels: below it, three strides leave next to nothing
+MACRO_STEM_CHANNELS = (4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64)  # sizes of `macro`
+HEAD_CHANNEL_RATIO = 40  # channels of the head per channel of the stem, as in the benchmark
+SCARLET_SIZES = (  # resolution and width of `scarlet-s1`, which grow in turns
     (64, 0.25), (64, 0.35), (64, 0.5), (96, 0.35), (96, 0.5), (128, 0.5), (160, 0.5),
     (160, 0.75), (192, 0.75), (224, 0.75), (224, 1.0),
 )  # fmt: skip
-TYPICAL = 8e6  # MACs of a median network for an hour on a processor: a judgement, see docs/decisions/0006-plan.md
-GPU = 30  # times as many on a GPU
-INSIDE = 0.7  # share of networks that upper limits should leave
-ABOVE = 0.2  # share of networks that lower limits should leave
-DRAWN = 2000  # architectures by which a space's costs are judged
-LISTED = 20_000  # encodings up to which networks are counted one by one
-TRIALS = 1000  # draws, tenfold, after which a space that can only be sampled is held to lie outside the budget
-FEW = 500  # images in a split, below which the uncertainty of its accuracies is said
-ROUGH = 90.0  # accuracy in percent for which it is said
+HOURLY_MEDIAN_MACS = 8e6  # of a space that a CPU can search in an hour: a judgement, see docs/decisions/0006-plan.md
+GPU_SPEEDUP = 30  # over a CPU
+MIN_SHARE_BELOW = 0.7  # of the networks that should satisfy the upper limits
+MIN_SHARE_ABOVE = 0.2  # of the networks that should satisfy the lower limits
+SAMPLED_ARCHS = 2000  # by which the costs of a space are judged
+MAX_LISTED_ARCHS = 20_000  # encodings up to which networks are counted one by one
+MAX_TRIALS = 1000  # draws, tenfold, after which a space that can only be sampled counts as outside the budget
+SMALL_SPLIT_IMAGES = 500  # below this, a note states the uncertainty of accuracies
+EXAMPLE_ACCURACY = 90.0  # percent, for which that note states it
 
 
 # --- images -----------------------------------------------------------------------------------------------------------
 
 
 def check_images(dataset: Dataset) -> tuple[str, ...]:
-    """What there is to know about the images before a search; what would make it worthless is refused."""
+    """Check whether a search on these images is worthwhile.
+
+    Args:
+        dataset: The images. An empty validation or test split is refused.
+
+    Returns:
+        Notes on what is odd about the images, and on splits too small for certain accuracies.
+    """
     for split, use in (("valid", "to choose architectures by"), ("test", "to test the models on")):
         if not len(dataset.splits[split]):
             raise DataError(
@@ -58,11 +65,10 @@ def check_images(dataset: Dataset) -> tuple[str, ...]:
     notes = list(report_on(dataset).notes)
     for split in ("valid", "test"):
         n = len(dataset.splits[split])
-        if n < FEW:
-            error = 1.96 * sqrt(ROUGH * (100 - ROUGH) / n)
-            notes.append(
-                f"the split {split} has {n} images: an accuracy of {ROUGH:.0f} % is uncertain by {error:.1f} points"
-            )
+        if n < SMALL_SPLIT_IMAGES:
+            error = 1.96 * sqrt(EXAMPLE_ACCURACY * (100 - EXAMPLE_ACCURACY) / n)
+            accuracy = f"an accuracy of {EXAMPLE_ACCURACY:.0f} %"
+            notes.append(f"the split {split} has {n} images: {accuracy} is uncertain by {error:.1f} points")
     return tuple(notes)
 
 
@@ -72,79 +78,85 @@ def check_images(dataset: Dataset) -> tuple[str, ...]:
 def choose_space(
     dataset: Dataset,
     where: Sequence[Constraint] = (),
-    asked: str | Space = AUTO,
+    requested: str | Space = AUTO,
     *,
     minutes: float | None = None,
     device: str = "cpu",
 ) -> tuple[Space, str, tuple[str, ...]]:
-    """The space to search, its text, and why it was chosen, in words.
+    """Choose the space to search.
 
-    `auto` takes NAS-Bench-Macro's blocks for images of up to 64 pixels and SCARLET's S1 for larger ones, in the largest
-    size of which most networks keep the upper limits in `where` and which the time (an hour unless `minutes` says
-    otherwise) suffices to train; larger still, if lower limits ask for it. Any other space is completed from the data.
+    `auto` takes the blocks of NAS-Bench-Macro for images of up to 64 pixels, and SCARLET's S1 for larger ones. It takes
+    the largest size at which most networks satisfy the upper limits and that can be trained in the time. Lower limits
+    may require a larger one. Any other space is completed from the data.
+
+    Args:
+        dataset: The images.
+        where: Limits; those on costs decide the size.
+        requested: A space, its text, or `auto`.
+        minutes: The time; an hour by default.
+        device: `cpu` or `cuda`, which trains larger networks in the same time.
+
+    Returns:
+        The space, its text, and the reasons for it.
     """
-    if isinstance(asked, Space) or asked != AUTO:
-        made, notes = fit_space(asked, dataset)
-        return made, made.name if isinstance(asked, Space) else asked, tuple(notes)
-    texts, why = _sizes(dataset)
-    sizes_of_space = [catalog.space(text) for text in texts]
-    at, size = _fitting_size(
-        sizes_of_space, _limits(where), TYPICAL * sqrt((minutes or 60) / 60) * (GPU if device == "cuda" else 1)
-    )
-    made = sizes_of_space[at]
-    costs = costs_of(made, _draw(made))
-    low, high = _range(made, "macs")
-    map_in_workers = f"{show_quantity(low)} to {show_quantity(high)} MACs, half of its networks below"
-    return made, texts[at], (why, f"{size}: {map_in_workers} {show_quantity(float(np.median(costs)))}")
+    if isinstance(requested, Space) or requested != AUTO:
+        space, notes = fit_space(requested, dataset)
+        return space, space.name if isinstance(requested, Space) else requested, tuple(notes)
+    texts, kind = _sizes(dataset)
+    spaces = [catalog.space(text) for text in texts]
+    affordable_macs = HOURLY_MEDIAN_MACS * sqrt((minutes or 60) / 60) * (GPU_SPEEDUP if device == "cuda" else 1)
+    at, reason = _fitting_size(spaces, _limits(where), affordable_macs)
+    space = spaces[at]
+    low, high = _range(space, "macs")
+    median = float(np.median(costs_of(space, _draw(space))))
+    costs = f"{show_quantity(low)} to {show_quantity(high)} MACs, median {show_quantity(median)}"
+    return space, texts[at], (kind, f"{reason}: {costs}")
 
 
 def _sizes(dataset: Dataset) -> tuple[list[str], str]:
-    """Texts of spaces for the images, from small to large, and which kind they are."""
+    """Texts of spaces for the images, from small to large, and what kind of space they are."""
     classes, resolution, channels = len(dataset.classes), dataset.resolution, dataset.channels
     rest = f"classes={classes},in_channels={channels}"
-    if resolution <= SMALL:
-        taken = max(resolution, MIN_RESOLUTION)
-        resized = "" if taken == resolution else f", enlarged to {taken}x{taken}"
-        heads = {c: max(HEAD * c, min(classes, HEAD * 32)) for c in CHANNELS}
+    if resolution <= SMALL_RESOLUTION:
+        enlarged = max(resolution, MIN_RESOLUTION)
+        resized = "" if enlarged == resolution else f", enlarged to {enlarged}x{enlarged}"
+        heads = {c: max(HEAD_CHANNEL_RATIO * c, min(classes, HEAD_CHANNEL_RATIO * 32)) for c in MACRO_STEM_CHANNELS}
         return (
-            [f"macro:channels={c},head={heads[c]},resolution={taken},{rest}" for c in CHANNELS],
+            [f"macro:channels={c},head={heads[c]},resolution={enlarged},{rest}" for c in MACRO_STEM_CHANNELS],
             f"macro, eight inverted bottlenecks or skips, suits small images: {resolution}x{resolution}{resized}",
         )
-    sizes = [(s, w) for s, w in SIZES if s <= resolution]
+    sizes = [(s, w) for s, w in SCARLET_SIZES if s <= resolution]
     return (
         [f"scarlet-s1:resolution={s},width={w},{rest}" for s, w in sizes],
         f"scarlet-s1, nineteen inverted bottlenecks or skips with early sub-sampling, suits larger images: "
-        f"{resolution}x{resolution}, which it takes at 64 to {sizes[-1][0]}",
+        f"{resolution}x{resolution}, resized to between 64 and {sizes[-1][0]} pixels",
     )
 
 
-def _fitting_size(sizes_of_space: Sequence[Space], limits: Sequence[Constraint], affordable: float) -> tuple[int, str]:
-    """The largest space that the budget and the time leave, or the smallest there is; and which of them decided."""
+def _fitting_size(spaces: Sequence[Space], limits: Sequence[Constraint], affordable_macs: float) -> tuple[int, str]:
+    """The largest space that fits the budget and the time, else the smallest; and which of the two decided."""
     uppers = [dataclasses.replace(c, low=-inf, low_open=False) for c in limits if c.high < inf]
     lowers = [dataclasses.replace(c, high=inf, high_open=False) for c in limits if c.low > -inf]
-    by_budget = max((i for i, s in enumerate(sizes_of_space) if _share(s, uppers) >= INSIDE), default=0)
-    by_time = max(
-        (i for i, s in enumerate(sizes_of_space) if np.median(costs_of(s, _draw(s))) <= affordable), default=0
-    )
-    least = min(
-        (i for i, s in enumerate(sizes_of_space) if _share(s, lowers) >= ABOVE), default=len(sizes_of_space) - 1
-    )
-    at = max(least, min(by_budget, by_time))
+    below = [i for i, s in enumerate(spaces) if _share(s, uppers) >= MIN_SHARE_BELOW]
+    affordable = [i for i, s in enumerate(spaces) if np.median(costs_of(s, _draw(s))) <= affordable_macs]
+    above = [i for i, s in enumerate(spaces) if _share(s, lowers) >= MIN_SHARE_ABOVE]
+    by_budget, by_time = max(below, default=0), max(affordable, default=0)
+    at = max(min(above, default=len(spaces) - 1), min(by_budget, by_time))
     if at > min(by_budget, by_time):
         return at, f"sized so that {_text(lowers)} leaves a choice"
     if uppers and by_budget <= by_time:
-        return at, f"sized so that most networks keep {_text(uppers)}"
+        return at, f"sized so that most networks satisfy {_text(uppers)}"
     beyond = f", smaller than {_text(uppers)} allows" if uppers else ""
-    return at, f"sized for the time there is{beyond}"
+    return at, f"sized for the available time{beyond}"
 
 
 def _share(space: Space, limits: Sequence[Constraint]) -> float:
-    """The share of networks within all limits."""
+    """The share of networks that satisfy all limits."""
     return float(_inside(space, _draw(space), limits).mean())
 
 
 def _draw(space: Space) -> Archs:
-    return space.sample(np.random.default_rng(0), DRAWN)
+    return space.sample(np.random.default_rng(0), SAMPLED_ARCHS)
 
 
 def _text(limits: Iterable[Constraint]) -> str:
@@ -155,7 +167,15 @@ def _text(limits: Iterable[Constraint]) -> str:
 
 
 def check_budget(space: Space, where: Iterable[Constraint]) -> tuple[str, ...]:
-    """Notes on a budget that can be met; one that cannot, or that contradicts itself, is an error that says why."""
+    """Check whether a space has networks within a budget.
+
+    Args:
+        space: The space.
+        where: Limits; only those on costs count. If no network satisfies them, the error says why.
+
+    Returns:
+        Notes: limits that exclude nothing, and how many networks satisfy them all, if they could be counted.
+    """
     limits = _limits(where)
     if not limits:
         return ()
@@ -169,31 +189,39 @@ def check_budget(space: Space, where: Iterable[Constraint]) -> tuple[str, ...]:
                 f"{c} excludes no network: {c.name} of {space.name} run from {show_quantity(low)} to "
                 f"{show_quantity(high)}"
             )
-    found = count_networks(space, limits)
-    if found is not None:
-        notes.append(f"{found:,} {'network keeps' if found == 1 else 'networks keep'} {_text(limits)}")
+    count = count_networks(space, limits)
+    if count is not None:
+        notes.append(f"{count:,} {'network satisfies' if count == 1 else 'networks satisfy'} {_text(limits)}")
     return tuple(notes)
 
 
 def count_networks(space: Space, where: Iterable[Constraint] = ()) -> int | None:
-    """How many different networks keep the limits on costs; None where there are too many to list."""
+    """Count the different networks that satisfy limits on costs.
+
+    Args:
+        space: The space.
+        where: Limits; only those on costs count.
+
+    Returns:
+        The number; None if there are too many to list.
+    """
     limits = _limits(where)
-    if space.size <= LISTED:
-        different = {space.canonical(a) for a in enumerate_archs(space, LISTED)}
+    if space.size <= MAX_LISTED_ARCHS:
+        different = {space.canonical(a) for a in enumerate_archs(space, MAX_LISTED_ARCHS)}
         return int(_inside(space, np.array(sorted(different), dtype=np.int8), limits).sum())
     count = _sampler(space, limits).count
-    return count[1] if count is not None and count[1] <= LISTED else None
+    return count[1] if count is not None and count[1] <= MAX_LISTED_ARCHS else None
 
 
 def _limits(where: Iterable[Constraint]) -> list[Constraint]:
-    """The constraints on costs, one per cost; others are met by measuring, not by counting."""
+    """The constraints on costs, one per cost; all others need measurements."""
     merged = combine(where).values()
     return cost_constraints(c for c in merged if c.name.removeprefix("cost/") in METRICS)
 
 
 def _sampler(space: Space, limits: Sequence[Constraint]) -> BudgetSampler:
     sampler = budget_sampler(space, limits)
-    return sampler if isinstance(space, SequentialSpace) else dataclasses.replace(sampler, cap=TRIALS)
+    return sampler if isinstance(space, SequentialSpace) else dataclasses.replace(sampler, cap=MAX_TRIALS)
 
 
 def _inside(space: Space, archs: Archs, limits: Sequence[Constraint]) -> npt.NDArray[np.bool_]:
@@ -206,7 +234,7 @@ def _inside(space: Space, archs: Archs, limits: Sequence[Constraint]) -> npt.NDA
 
 
 def _range(space: Space, metric: str) -> tuple[int, int]:
-    """Least and greatest cost, exactly where the space is an automaton, else of what is drawn."""
+    """The least and the greatest cost: exact if the space is an automaton, else of a sample."""
     if isinstance(space, SequentialSpace) and metric in ADDITIVE_METRICS:
         return cost_graph_of(space, metric).extremes()
     costs = costs_of(space, _draw(space), metric)

@@ -21,7 +21,7 @@ from ...space import Arch, Space
 from ...text import columns
 
 T = TypeVar("T", Objective, Constraint)
-STEP = 50  # evaluations between two lines of progress of a searcher without a population
+PROGRESS_EVALUATIONS = 50  # evaluations between two lines of progress of a searcher without a population
 SCORE = "SCORE"  # stands in presets for the score that is searched for
 
 
@@ -152,7 +152,7 @@ def reporter(
     tell: Callable[[Generation], None],
 ) -> Callable[[Sequence[Trial]], None]:
     """A line whenever a population's worth of evaluations was made; the yardstick may depend on the first of them."""
-    step, told = getattr(engine, "population", STEP), [0]
+    step, told = getattr(engine, "population", PROGRESS_EVALUATIONS), [0]
     number = count(1)
 
     def report(trials: Sequence[Trial]) -> None:

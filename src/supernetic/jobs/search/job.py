@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,12 +23,15 @@ from ...proxies import PROXIES, full_name
 from ...ranking.ensemble import RANK
 from ...reports import write_report
 from ...runs.directory import Run
+from ...runs.files import EXPORTED, LATENCY, NETWORKS, SUPERNET, TRAINED_NETWORKS, TRUST
+from ...runs.files import SEARCH as SEARCH_FILE
+from ...runs.records import read_search
 from ...runs.trust import opens_runs
 from ...samplers.step import Sampler
 from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
 from ..compare.candidates import BASELINE, Candidate, candidates
-from ..compare.comparison import COMPARE, EXPORT, EXPORTED, JUDGE, NETWORKS, TEST, TRAINED, TRUST, Comparison
+from ..compare.comparison import COMPARE, EXPORT, JUDGE, TEST, Comparison
 from ..compare.export import export_models
 from ..compare.test import judge, test_networks
 from ..compare.train import train_networks
@@ -38,14 +40,14 @@ from ..speed import measure
 from ..time_plan import NETWORK_RECIPE, rescale_recipe
 from ..train.job import training_memory
 from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
-from ..train.supernet_run import WEIGHTS, trained_supernet
+from ..train.supernet_run import trained_supernet
 from .choose_space import check_budget, check_images, choose_space, count_networks
 from .goals import Goals, resolve_goals, searcher_record, with_sizes
 from .plan import SearchPlan, make_plan
 from .request import SearchRequest
 from .result import PlannedSearch, SearchResult, read_result
-from .score import ACCURACY, LATENCY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
-from .step import FRONT, SEARCH, FrontSearch
+from .score import ACCURACY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
+from .step import SEARCH, FrontSearch
 
 if TYPE_CHECKING:
     from ...networks.baselines import Baseline
@@ -321,7 +323,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             problem(run).sample(np.random.default_rng(0), 1)  # a budget that holds nothing is known now
 
         def entries(run: Run) -> tuple[list[Candidate], list[str]]:
-            chosen = json.loads((run.path / FRONT).read_text())["chosen"]
+            chosen = [record.arch for record in read_search(run.path).chosen]
             return candidates(problem(run), chosen, training.seed, self.baselines)
 
         front = FrontSearch(searcher, problem, scorer, evaluations, plan.evaluations, self.request.keep, training.seed)
@@ -333,8 +335,8 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         latency = [Step("latency", LATENCY, measure_latency)] if scoring.latency else []
         return [
             *latency,
-            Step(TRAIN, WEIGHTS, lambda run: training.fit(run, send)),
-            Step(SEARCH, FRONT, lambda run: front.run(run, settings, send)),
+            Step(TRAIN, SUPERNET, lambda run: training.fit(run, send)),
+            Step(SEARCH, SEARCH_FILE, lambda run: front.run(run, settings, send)),
             *comparison_steps(comparison, send),
         ]
 
@@ -355,7 +357,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 def comparison_steps(comparison: Comparison, send: OnEvent) -> list[Step]:
     """The end of a search: train, test, judge and export the networks."""
     return [
-        Step(COMPARE, TRAINED, lambda run: train_networks(comparison, run, send)),
+        Step(COMPARE, TRAINED_NETWORKS, lambda run: train_networks(comparison, run, send)),
         Step(TEST, NETWORKS, lambda run: test_networks(comparison, run, send)),
         Step(JUDGE, TRUST, lambda run: judge(comparison, run)),
         Step(EXPORT, EXPORTED, lambda run: export_models(run, send)),

@@ -18,8 +18,8 @@ from ...text import duration
 from ..speed import Speed
 from ..time_plan import COMPARE, EXPORT, EXPORT_S, REPORT_S, SEARCH, TRAIN, fit_parts, require_time
 
-SHARES = {TRAIN: 45, SEARCH: 10, COMPARE: 40}
-LEAST = {TRAIN: 100, SEARCH: 40, COMPARE: 60}  # supernet steps, evaluations, steps of a network: below, all is noise
+TIME_SHARES = {TRAIN: 45, SEARCH: 10, COMPARE: 40}
+MIN_STEPS = {TRAIN: 100, SEARCH: 40, COMPARE: 60}  # of the supernet, evaluations, of a network: below, all is noise
 MAX_RECIPE_LENGTHS = 10  # longer trainings do not help
 POPULATION, GENERATIONS = 50, 18
 RANDOM_GENERATIONS = 2  # that are drawn before any is bred
@@ -95,7 +95,7 @@ def make_plan(
     if minutes is None:
         steps = {TRAIN: supernet_steps, SEARCH: most, COMPARE: network_steps} | given
     else:
-        least = LEAST | {SEARCH: min(LEAST[SEARCH], most)} | given
+        least = MIN_STEPS | {SEARCH: min(MIN_STEPS[SEARCH], most)} | given
         limits = {TRAIN: MAX_RECIPE_LENGTHS * supernet_steps, SEARCH: most, COMPARE: MAX_RECIPE_LENGTHS * network_steps}
         what = (
             f"{least[TRAIN]} steps of the supernet, {least[SEARCH]} evaluations and {networks} trainings of "
@@ -103,7 +103,7 @@ def make_plan(
         )
         left = require_time(minutes, fixed + spent + speed.measuring, pace, least, what)
         ceilings = {k: max(n, least[k]) for k, n in (limits | given).items()}
-        steps = fit_parts(left, SHARES, pace, least, ceilings)
+        steps = fit_parts(left, TIME_SHARES, pace, least, ceilings)
     population, generations = _generations(steps[SEARCH])
     plan = SearchPlan(
         supernet_steps=steps[TRAIN],

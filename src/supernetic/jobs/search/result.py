@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import RunError, UnknownNameError
+from ...errors import UnknownNameError
 from ...objective import show_quantity
 from ...ranking.sentences import trust_sentences
 from ...result import Result
 from ...runs.directory import read_settings
+from ...runs.files import MODEL_RECORD, MODELS, REPORT
+from ...runs.records import FrontRecord, MetricValues, NetworkRecord, read_networks, read_search, read_trust
 from ...text import columns
 from ...trials import Trials, read_trials
-from ..compare.comparison import MODELS, NETWORKS, TRUST
-from .step import FRONT
 
 if TYPE_CHECKING:
     from ...nn.network import Network
-
-REPORT = "report.html"
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class FoundModel:
 
 
 class FoundModels(dict[str, FoundModel]):
-    """Models by name; an unknown name is told what there is."""
+    """Models by name; the error for an unknown name lists those that exist."""
 
     def __missing__(self, name: str) -> FoundModel:
         raise UnknownNameError("model", name, self)
@@ -56,8 +53,8 @@ class SearchResult(Result):
     run: str
     space: str
     data: str
-    front: tuple[dict[str, Any], ...]
-    networks: tuple[dict[str, Any], ...]  # the chosen and their controls
+    front: tuple[FrontRecord, ...]
+    networks: tuple[NetworkRecord, ...]  # the chosen and their controls
     trust: dict[str, Any]
     models: Mapping[str, FoundModel] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -104,8 +101,13 @@ class SearchResult(Result):
         cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _rows(self.networks, self.score))
         rows = "".join(f"<tr>{row}</tr>" for row in cells)
         heads = "".join(f"<th>{escape(h)}</th>" for h in HEADINGS)
-        said = "".join(f"<p>{escape(s)}</p>" for s in trust_sentences(self.trust))
-        return f"<table><tr>{heads}</tr>{rows}</table>{said}"
+        verdict = "".join(f"<p>{escape(s)}</p>" for s in trust_sentences(self.trust))
+        return f"<table><tr>{heads}</tr>{rows}</table>{verdict}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain records: those of the front and of the networks are as in the run's files."""
+        front, networks = [r.to_json() for r in self.front], [n.to_json() for n in self.networks]
+        return {**super().to_json(), "front": front, "networks": networks}
 
 
 @dataclass(frozen=True)
@@ -130,16 +132,16 @@ class PlannedSearch(Result):
 HEADINGS = ["network", "MACs", "params", "score", "valid %", "test %", "architecture"]
 
 
-def _rows(networks: Sequence[dict[str, Any]], score: str) -> list[list[str]]:
+def _rows(networks: Sequence[NetworkRecord], score: str) -> list[list[str]]:
     return [
         [
-            r["name"],
-            show_quantity(r["macs"]),
-            show_quantity(r["params"]),
-            _shown(r.get("score"), score, 3),
-            _shown(r.get("trained"), "valid/accuracy", 2),
-            _shown(r.get("test"), "test/accuracy", 2),
-            r["label"],
+            r.name,
+            show_cost(r.macs),
+            show_cost(r.params),
+            show_metric(r.score, score, 3),
+            show_metric(r.trained, "valid/accuracy"),
+            show_metric(r.test, "test/accuracy"),
+            r.label,
         ]
         for r in networks
     ]
@@ -149,25 +151,36 @@ def _count(things: Sized, what: str) -> str:
     return f"{len(things)} {what}" + ("" if len(things) == 1 else "s")
 
 
-def _shown(metrics: dict[str, float | None] | None, name: str, digits: int) -> str:
+def show_cost(cost: int | None) -> str:
+    """A cost for a table; `-` if it is not known."""
+    return "-" if cost is None else show_quantity(cost)
+
+
+def show_metric(metrics: MetricValues | None, name: str, digits: int = 2) -> str:
+    """A metric for a table; `-` if it was not measured."""
     value = (metrics or {}).get(name)
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 def read_result(run: str | Path, notes: tuple[str, ...] = ()) -> SearchResult:
-    """The result of a run that came to its end."""
+    """Read the result of a finished run.
+
+    Args:
+        run: The run directory.
+        notes: What else a reader should know.
+
+    Returns:
+        The result. A run that is not finished is refused.
+    """
     path = Path(run)
     settings = read_settings(path)
-    try:
-        search, networks, trust = (json.loads((path / name).read_text()) for name in (FRONT, NETWORKS, TRUST))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
-    models = found_models(path)
-    name, data = search["space"], settings["data"]["name"]
-    return SearchResult(str(path), name, data, tuple(search["front"]), tuple(networks), trust, models, notes)
+    search, trust, networks = read_search(path), read_trust(path), read_networks(path)
+    return SearchResult(
+        str(path), search.space, settings["data"]["name"], search.front, networks, trust, found_models(path), notes
+    )
 
 
 def found_models(run: Path) -> FoundModels:
     """The models that a run exported."""
-    folders = [p.parent for p in sorted((run / MODELS).glob("*/model.json"))]
+    folders = [p.parent for p in sorted((run / MODELS).glob(f"*/{MODEL_RECORD}"))]
     return FoundModels({p.name: FoundModel(p.name, str(p)) for p in folders})

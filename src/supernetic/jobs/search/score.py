@@ -18,6 +18,7 @@ from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator
 from ...proxies import PREFIX, full_name
 from ...ranking.ensemble import RANK, RankEnsemble
 from ...runs.directory import Run
+from ...runs.files import ENSEMBLE, LATENCY
 from ...space import Arch, Space
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ PROXIES = (SCORE, *map(full_name, ("naswot", "jacov", "grad_norm", "layers")))
 COSTS = ("cost/macs", "cost/params")
 MILLISECONDS = "latency/ms"
 SUBSET_TRAINING = "valid/subset_training"
-LATENCY, ENSEMBLE = "latency.jsonl", "ensemble.json"
 MAX_SCORING_IMAGES = 2000  # of the validation split
 MAX_REFERENCES = 100  # networks among which the ensemble ranks others
 PROXY_IMAGES = 64  # training images that zero-cost proxies see

@@ -13,12 +13,13 @@ from ...errors import BudgetError
 from ...evaluators import Evaluator
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
+from ...runs.files import SEARCH as SEARCH_FILE
 from ...searchers import Searcher, SearchProblem, Trial, run_search
 from .goals import Generation, HypervolumeReference, reporter, result_of
 
-SEARCH, FRONT = "search", "search.json"
+SEARCH = "search"  # the name of the step
 ARCHS_PER_RECORD = 100  # that are recorded together
-STORED = (
+STORED_FIELDS = (
     "space", "searcher", "objectives", "where", "evaluations", "trials", "front", "chosen", "hypervolume", "reference",
 )  # fmt: skip
 
@@ -56,8 +57,8 @@ class FrontSearch:
         _require_success(trials, problem)
         result = result_of(problem, reference(trials), trials, run, settings, self.keep).to_json()
         generations = [vars(g) for g in watch.generations]
-        record = {**{k: result[k] for k in STORED}, "first": reference.size, "generations": generations}
-        run.write(FRONT, json.dumps(record, indent=1) + "\n")
+        record = {**{k: result[k] for k in STORED_FIELDS}, "first": reference.size, "generations": generations}
+        run.write(SEARCH_FILE, json.dumps(record, indent=1) + "\n")
 
 
 class _FirstGeneration:

@@ -19,11 +19,11 @@ from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator, TableEval
 from ...evaluators.cost import COSTS
 from ...objective import Constraint, Objective, combine
 from ...progress import Event, OnEvent
+from ...runs.files import RESULT
 from ...runs.location import open_or_resume
 from ...runs.trust import opens_runs
 from ...searchers import Searcher, SearchProblem, run_search
 from ...space import Arch, SequentialSpace, Space
-from ..job import RESULT
 from ..request import Request
 from .goals import (
     Generation,
@@ -38,7 +38,7 @@ from .goals import (
 )
 
 DEFAULT_EVALUATIONS = 1000  # of searchers that never end by themselves
-CLASSES = {"CIFAR-10": 10, "CIFAR-100": 100, "ImageNet16-120": 120}
+CLASS_COUNTS = {"CIFAR-10": 10, "CIFAR-100": 100, "ImageNet16-120": 120}
 MAX_SAMPLED_ROWS = 2000  # rows that stand for a table whose costs are slow to compute
 
 
@@ -193,8 +193,8 @@ def _floors(table: Table, goals: Sequence[Objective]) -> Iterator[Constraint]:
     """Twice chance for every accuracy that is maximised."""
     for o in goals:
         column = table.columns.get(o.name.removeprefix("table/"))
-        if o.maximise and column is not None and column.unit == "%" and column.dataset in CLASSES:
-            yield Constraint(o.name, low=200 / CLASSES[column.dataset])
+        if o.maximise and column is not None and column.unit == "%" and column.dataset in CLASS_COUNTS:
+            yield Constraint(o.name, low=200 / CLASS_COUNTS[column.dataset])
 
 
 def _refuse_test(table: Table, items: Sequence[Objective | Constraint]) -> None:

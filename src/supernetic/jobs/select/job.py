@@ -16,9 +16,11 @@ from ...families import CandidateModel
 from ...networks.pool import dataset_of
 from ...parallel.workers import usual_workers
 from ...progress import OnEvent
-from ...reports.select import RECORD, write_select
+from ...reports.select import write_select
 from ...result import Result
-from ...runs.directory import TIMINGS, Run
+from ...runs.directory import Run
+from ...runs.files import RATES as RATES_FILE
+from ...runs.files import SELECT, SUBSET_TRAININGS, TIMINGS, TRAININGS_CSV
 from ...runs.trust import opens_runs
 from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
@@ -34,7 +36,6 @@ from .tables import trainings_csv
 from .trainings import RATES, RECIPE
 
 DEFAULT_MINUTES = 8.0  # that automatic sizes are fitted into
-TRAININGS, RATES_FILE, TRAINED = "trainings", "rates.json", "trainings.csv"
 
 
 @opens_runs
@@ -190,20 +191,24 @@ class SelectJob(Job[SelectPlan, SelectResult]):
         )
 
         def choose_rates(run: Run) -> None:
-            run.write(RATES_FILE, json.dumps(queue.choose_rates(run.path / TRAININGS)) + "\n")
+            run.write(RATES_FILE, json.dumps(queue.choose_rates(run.path / SUBSET_TRAININGS)) + "\n")
 
         def train(run: Run) -> None:
-            outcomes = queue.train(_rates(run), run.path / TRAININGS)
-            run.write(TRAINED, trainings_csv(queue.trainings(_rates(run)), outcomes))
+            outcomes = queue.train(_rates(run), run.path / SUBSET_TRAININGS)
+            run.write(TRAININGS_CSV, trainings_csv(queue.trainings(_rates(run)), outcomes))
 
         def decide(run: Run) -> None:
             rates = _rates(run)
-            trainings, outcomes = queue.trainings(rates), queue.outcomes(rates, run.path / TRAININGS)
+            trainings, outcomes = queue.trainings(rates), queue.outcomes(rates, run.path / SUBSET_TRAININGS)
             seconds = sum(r["seconds"] for r in run.read(TIMINGS))
             notes = [*plan.notes, *self._overtime(seconds)]
             write(run, self.dataset, self.models, plan.subsets, rates, trainings, outcomes, notes, seconds)
 
-        return [Step("rates", RATES_FILE, choose_rates), Step("train", TRAINED, train), Step("decide", RECORD, decide)]
+        return [
+            Step("rates", RATES_FILE, choose_rates),
+            Step("train", TRAININGS_CSV, train),
+            Step("decide", SELECT, decide),
+        ]
 
     def _overtime(self, seconds: float) -> list[str]:
         limit = self.minutes
@@ -221,7 +226,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
 
     def write_page(self, path: Path) -> None:
         """The report, once there is something to report."""
-        if (path / RECORD).exists():
+        if (path / SELECT).exists():
             write_select(path)
 
 

@@ -12,14 +12,14 @@ from ...errors import InputError
 from ...families import CandidateModel
 from ...model_names import parse_models
 
-DEFAULT = ("logistic", "mlp", "convnet", "resnet", "inception", "nb101-1")  # small enough for a CPU
-CONTINUES = re.compile(r"\w+=|\d+$")  # a part between commas that is a setting or an option of the model before it
+DEFAULT_MODELS = ("logistic", "mlp", "convnet", "resnet", "inception", "nb101-1")  # small enough for a CPU
+CONTINUATION = re.compile(r"\w+=|\d+$")  # a part between commas that is a setting or an option of the model before it
 
 
 def read_models(asked: str | Sequence[str] | None, dataset: Dataset, size: str = "cpu") -> list[CandidateModel]:
     """Members by name; of several names in one text, or a file with one per line."""
-    said = said_models(asked)
-    names = DEFAULT if said is None else names_of(said)
+    said = joined_model_names(asked)
+    names = DEFAULT_MODELS if said is None else names_of(said)
     shape = len(dataset.classes), dataset.channels, dataset.resolution
     found = [m for name in names for m in parse_models(name, *shape, size)]
     for first, second in combinations(found, 2):
@@ -32,7 +32,7 @@ def read_models(asked: str | Sequence[str] | None, dataset: Dataset, size: str =
     return found
 
 
-def said_models(asked: str | Sequence[str] | None) -> str | None:
+def joined_model_names(asked: str | Sequence[str] | None) -> str | None:
     """What was asked for in one text, with the lines of files in it, as a run can keep it."""
     if asked is None:
         return None
@@ -51,7 +51,7 @@ def names_of(text: str) -> list[str]:
         return [line for line in kept if line]
     names: list[str] = []
     for part in filter(None, (p.strip() for p in text.split(","))):
-        if names and CONTINUES.match(part):
+        if names and CONTINUATION.match(part):
             names[-1] += f",{part}"
         else:
             names.append(part)

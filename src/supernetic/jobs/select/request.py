@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ...selection.subsets import AUTO
 from ..request import Request
-from .models import said_models
+from .models import joined_model_names
 
 
 @dataclass(frozen=True)
@@ -32,4 +32,6 @@ class SelectRequest(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "models", said_models(self.models))  # lines of a file are recorded, not its name
+        object.__setattr__(
+            self, "models", joined_model_names(self.models)
+        )  # lines of a file are recorded, not its name

@@ -17,9 +17,9 @@ from ...errors import RunError, SupernetError
 from ...families import CandidateModel
 from ...objective import show_quantity
 from ...reports.page import REPORT
-from ...reports.select import RECORD
 from ...result import Result
 from ...runs.directory import Run, jsonable
+from ...runs.files import SELECT
 from ...selection.agreement import agreements, contests
 from ...selection.decision import decide
 from ...selection.profiles import Profiles, interval
@@ -161,13 +161,13 @@ def write(
         "stable": {"open": decision.open, "checks_held": sum(c.held for c in decision.checks)},
         "recipe": subset_trainings[0].recipe.settings(),
     }
-    run.write(RECORD, json.dumps(record, allow_nan=False) + "\n")
+    run.write(SELECT, json.dumps(record, allow_nan=False) + "\n")
 
 
 def read_result(path: Path) -> SelectResult:
     """The result of a run that came to its end."""
     try:
-        record = json.loads((path / RECORD).read_text())
+        record = json.loads((path / SELECT).read_text())
         fields = {f.name: record[f.name] for f in dataclasses.fields(SelectResult)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None

@@ -23,15 +23,15 @@ import numpy.typing as npt
 
 from ...errors import InputError, RunError, SupernetError
 from ...families import CandidateModel
-from ...networks.pool import PATIENCE, UNSAID, dataset_of
+from ...networks.pool import LOCK_PATIENCE_S, RECIPE_TEXT_FIELDS, dataset_of
 from ...networks.training import logits_of, one_thread, training
 from ...parallel.workers import Report, map_in_workers
 from ...runs.directory import jsonable, open_run
+from ...runs.files import IMAGE_SCORES, RESULT
 from ...selection.scores import METRICS, score
 from ...selection.subsets import take_subset
 from ...training.recipe import Recipe
 
-RESULT, IMAGES = "result.json", "images.npz"
 MIN_BATCHES = 16  # of an epoch: small subsets have smaller batches, so that all get some hundred updates
 RATES = (2e-3, 6e-3, 2e-2)  # learning rates that are tried
 RECIPE = Recipe(
@@ -65,7 +65,7 @@ class SubsetTraining:
         return {
             "job": "subset",
             "network": self.model.fingerprint,
-            "recipe": {k: v for k, v in self.recipe.settings().items() if k not in UNSAID},
+            "recipe": {k: v for k, v in self.recipe.settings().items() if k not in RECIPE_TEXT_FIELDS},
             "size": self.size,
             "seed": self.seed,
             "on": self.on,
@@ -97,7 +97,7 @@ class Outcome:
 
     def images(self) -> npt.NDArray[np.float32]:
         """Metric x image."""
-        with np.load(self.path / IMAGES) as file:
+        with np.load(self.path / IMAGE_SCORES) as file:
             found: npt.NDArray[np.float32] = file["scores"]
         return found
 
@@ -135,7 +135,7 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
     dataset = dataset_of(asked.loading)
     if dataset.fingerprint != asked.data:
         raise RunError(f"{path} is of other data than {dataset.source} holds now")
-    with one_thread(), open_run(path, asked.settings, patience=PATIENCE) as run:
+    with one_thread(), open_run(path, asked.settings, patience=LOCK_PATIENCE_S) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
         data = take_subset(dataset, asked.size, asked.seed, asked.on, stratified=asked.stratified)
@@ -155,7 +155,7 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
         else:
             labels = {split: data.labels[data.splits[split]] for split in logits}
             found = score(logits["calibrate"], labels["calibrate"], logits[asked.on], labels[asked.on])
-            _write(path / IMAGES, found.values.astype(np.float32))
+            _write(path / IMAGE_SCORES, found.values.astype(np.float32))
             means = dict(zip(METRICS, found.values.mean(axis=1).tolist(), strict=True))
             record = {
                 "calibration": jsonable(found.calibration),

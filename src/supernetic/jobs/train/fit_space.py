@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...datasets import Dataset
 
 
-FITTED = ("classes", "in_channels", "resolution")  # settings of spaces that follow from the data
+DATA_SETTINGS = ("classes", "in_channels", "resolution")  # settings of spaces that follow from the data
 
 
 def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:
@@ -24,11 +24,11 @@ def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:
     if isinstance(space, Space):
         return made, []
     known = {"classes": len(dataset.classes), "in_channels": dataset.channels, "resolution": dataset.resolution}
-    said = said_in(space)
+    said = given_settings(space)
     names = {f.name for f in dataclasses.fields(made)} if dataclasses.is_dataclass(made) else set()
     open_ = {
         k: known[k]
-        for k in FITTED
+        for k in DATA_SETTINGS
         if k in names - said and isinstance(getattr(made, k), int) and getattr(made, k) != known[k]
     }
     if not open_:
@@ -37,10 +37,10 @@ def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:
     return dataclasses.replace(made, **open_), [f"from the data: {filled}"]
 
 
-def said_in(text: str) -> set[str]:
+def given_settings(text: str) -> set[str]:
     """The settings that a space's text gives."""
     if text.endswith(".py"):
-        return set(FITTED)
+        return set(DATA_SETTINGS)
     if text.endswith(".toml"):
         return set(tomllib.loads(Path(text).read_text(encoding="utf-8")))
     return {item.partition("=")[0] for item in text.partition(":")[2].split(",")}

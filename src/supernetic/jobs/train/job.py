@@ -17,6 +17,7 @@ from ...objective import parse_quantity
 from ...progress import OnEvent
 from ...result import Result
 from ...runs.directory import Run, read_records
+from ...runs.files import METRICS, SUPERNET
 from ...runs.trust import opens_runs
 from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler
@@ -24,7 +25,7 @@ from ...space import Space
 from ..job import RESULT, Job, Step, run_job
 from .prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
 from .request import TrainRequest
-from .supernet_run import TASK, WEIGHTS
+from .supernet_run import TASK
 
 if TYPE_CHECKING:
     from ...training.recipe import Recipe
@@ -204,7 +205,7 @@ class TrainJob(Job[TrainPlan, TrainResult]):
         def work(run: Run) -> None:
             self.training.fit(run, send, tensorboard=self.request.tensorboard)
 
-        return [Step(TRAIN, WEIGHTS, work)]
+        return [Step(TRAIN, SUPERNET, work)]
 
     def planned(self, plan: TrainPlan) -> TrainResult:
         """The result without a loss."""
@@ -212,7 +213,7 @@ class TrainJob(Job[TrainPlan, TrainResult]):
 
     def read(self, path: Path) -> TrainResult:
         """The result with the last loss that was recorded."""
-        losses = [r["loss"] for r in read_records(path / "metrics.jsonl") if r["task"] == TASK]
+        losses = [r["loss"] for r in read_records(path / METRICS) if r["task"] == TASK]
         return _result(self.training, str(path), losses[-1])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import InputError, UnknownNameError
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
+from ...runs.files import SPLITS, SUPERNET
 from ...runs.space_record import space_record
 from ...runs.trust import Policy, current_policy, install_policy
 from ...samplers.named import sampler as named_sampler
@@ -22,7 +23,7 @@ from ...samplers.step import Sampler, WithLayerCost
 from ...space import Space
 from ...timing.tables import latency_table
 from .fit_space import fit_space, stabilised
-from .supernet_run import SPLITS, TASK, WEIGHTS, untrained
+from .supernet_run import TASK, untrained
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
@@ -90,7 +91,7 @@ class PreparedTraining:
             text = f"loss {p.loss:.3f}, {p.images_per_s:,.0f} images/s"
             send(Event(TRAIN, text, done=p.step, total=p.steps))
         if self.settings.get("processes", 1) > 1:
-            self.supernet.load_state_dict(read(run.path / WEIGHTS)[0])
+            self.supernet.load_state_dict(read(run.path / SUPERNET)[0])
 
     def _in_processes(self, run: Run) -> Iterator[Progress]:
         """The steps, taken here or by several processes together."""
@@ -130,7 +131,7 @@ class PreparedTraining:
         )  # fmt: skip
         if run:
             weights = {n: t.detach().cpu().contiguous() for n, t in self.supernet.state_dict().items()}
-            write(run.path / WEIGHTS, weights, {"step": steps})
+            write(run.path / SUPERNET, weights, {"step": steps})
 
 
 def _one_of_several(

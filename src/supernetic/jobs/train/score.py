@@ -11,16 +11,16 @@ import numpy as np
 
 from ...errors import InputError, RunError
 from ...objective import Metrics
-from ...runs.directory import SETTINGS, jsonable, open_run, read_settings
+from ...runs.directory import jsonable, open_run, read_settings
+from ...runs.files import SCORES, SETTINGS
 from ...space import Arch, Space
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
 
-SCORES = "scores.jsonl"
-CHUNK = 500  # architectures that are recorded together; a kill loses no more than these
-IMAGES = 1024  # that recalibrate BN
-FEWER = ("valid/cross_entropy", "valid/accuracy")  # on a part of the validation images
+ARCHS_PER_RECORD = 500  # architectures that are recorded together; a kill loses no more than these
+RECALIBRATION_IMAGES = 1024  # that recalibrate BN
+SUBSET_METRICS = ("valid/cross_entropy", "valid/accuracy")  # on a part of the validation images
 
 Report = Callable[[int, int], None]  # (done, in all)
 
@@ -36,7 +36,7 @@ def score(
     archs: Sequence[Arch],
     *,
     bn: str = "recalibrate",
-    images: int = IMAGES,
+    images: int = RECALIBRATION_IMAGES,
     step: int | None = None,
     valid: int | None = None,
     progress: Report | None = None,
@@ -67,9 +67,9 @@ def score(
             supernet, dataset = load_supernet(run, step)
             if valid is not None:
                 dataset = _fewer(dataset, valid)
-            evaluate = SupernetEvaluator(supernet, dataset, FEWER if valid else None, bn=bn, images=images)
-        for start in range(0, len(missing), CHUNK):
-            chunk = missing[start : start + CHUNK]
+            evaluate = SupernetEvaluator(supernet, dataset, SUBSET_METRICS if valid else None, bn=bn, images=images)
+        for start in range(0, len(missing), ARCHS_PER_RECORD):
+            chunk = missing[start : start + ARCHS_PER_RECORD]
             known.update(zip(chunk, evaluate(chunk), strict=True))
             opened.append(SCORES, ({**how, "arch": a, "metrics": _record(known[a])} for a in chunk))
             if progress:

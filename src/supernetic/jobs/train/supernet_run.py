@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import RunError
 from ...runs.directory import read_settings
+from ...runs.files import SUPERNET
 from ...runs.space_record import space_of
 from ...runs.trust import opens_runs
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ...space import Space
     from ...supernets.supernet import Supernet
 
-WEIGHTS, SPLITS = "supernet.safetensors", "splits.json"
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 
@@ -65,9 +65,11 @@ def _with_weights(supernet: Supernet, file: Path) -> Supernet:
 
 def finished_weights(path: Path) -> Path:
     """The weights of a run that is finished."""
-    if not (path / WEIGHTS).exists():
-        raise RunError(f"{path} is not finished: it has no {WEIGHTS} yet; train again with the same settings to resume")
-    return path / WEIGHTS
+    if not (path / SUPERNET).exists():
+        raise RunError(
+            f"{path} is not finished: it has no {SUPERNET} yet; train again with the same settings to resume"
+        )
+    return path / SUPERNET
 
 
 def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None) -> Supernet:

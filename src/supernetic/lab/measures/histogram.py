@@ -13,6 +13,7 @@ import numpy as np
 from ...jobs.train.supernet_run import TASK
 from ...ranking.robustness import subnets
 from ...runs.directory import read_records
+from ...runs.files import METRICS
 from ...space import Space
 from .measure import Measured, Report, trained_space
 from .scored import Scored
@@ -37,7 +38,7 @@ class Histogram(Scored):
         """Score random networks, and read the loss curve from the run."""
         scores = self.scores(run, subnets(trained_space(run), n=self.n), report)
         finite = scores[np.isfinite(scores)]
-        curve = [(r["step"], r["loss"]) for r in read_records(run / "metrics.jsonl") if r["task"] == TASK]
+        curve = [(r["step"], r["loss"]) for r in read_records(run / METRICS) if r["task"] == TASK]
         half = next(loss for step, loss in curve if step >= curve[-1][0] / 2)
         numbers = (finite.mean(), finite.std(ddof=1), finite.min(), finite.max(), curve[-1][1], half)
         values = {name: float(v) for name, v in zip(self.shown, numbers, strict=True)}

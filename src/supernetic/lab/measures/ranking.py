@@ -18,7 +18,7 @@ import numpy as np
 from ... import catalog
 from ...benchmarks import Table
 from ...errors import InputError, TableError, UnknownNameError
-from ...jobs.train.score import FEWER, IMAGES, score
+from ...jobs.train.score import RECALIBRATION_IMAGES, SUBSET_METRICS, score
 from ...metrics import quality
 from ...ranking.top_n import RANDOM_NETWORKS, TOP_SIZES
 from ...space import Space
@@ -36,15 +36,15 @@ class Ranking(Measure):
     table: str = ""  # a file; by default the bundled table of the space
     score: str = "valid/accuracy"  # the score in figures; metrics of the other score begin with its name
     bn: str = "batch"  # one of BN_MODES
-    images: int = IMAGES  # training images that recalibrate BN
+    images: int = RECALIBRATION_IMAGES  # training images that recalibrate BN
     valid: int = 0  # validation images that networks are scored on; 0: all
     sizes: tuple[int, ...] = TOP_SIZES  # of the sets of best networks
     random: int = RANDOM_NETWORKS  # random networks
     points: int = 0  # networks whose scores are kept for a scatter plot, at most
 
     def __post_init__(self) -> None:
-        if self.score not in FEWER:
-            raise UnknownNameError("score of a ranking", self.score, FEWER)
+        if self.score not in SUBSET_METRICS:
+            raise UnknownNameError("score of a ranking", self.score, SUBSET_METRICS)
         if self.bn not in BN_MODES:
             raise UnknownNameError("BN mode", self.bn, BN_MODES)
         if not self.sizes or min(self.sizes) < 2 or self.random < 2:
@@ -61,7 +61,7 @@ class Ranking(Measure):
 
     @property
     def _other(self) -> str:
-        return next(_short(s) for s in FEWER if s != self.score)
+        return next(_short(s) for s in SUBSET_METRICS if s != self.score)
 
     def check(self, space: Space) -> list[str]:
         """There must be a table with the column of the truth and with two networks or more."""
@@ -85,7 +85,7 @@ class Ranking(Measure):
         )  # fmt: skip
         values: dict[str, float] = {}
         details: dict[str, Any] = {"networks": len(table), "scored": len(rows)}
-        for metric in FEWER:
+        for metric in SUBSET_METRICS:
             scores = np.full(len(table), nan)
             scores[rows] = [quality(metric, a[metric]) for a in answers]
             metrics = ranking(scores, truth, best, random, self.sizes)

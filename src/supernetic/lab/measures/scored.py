@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import InputError, UnknownNameError
-from ...jobs.train.score import FEWER, IMAGES, score
+from ...jobs.train.score import RECALIBRATION_IMAGES, SUBSET_METRICS, score
 from ...metrics import quality
 from ...space import Archs
 from .measure import Measure, Report, archs_of, trained_space
@@ -23,12 +23,12 @@ class Scored(Measure):
     n: int = 1024  # random networks
     score: str = "valid/accuracy"
     bn: str = "batch"  # one of BN_MODES
-    images: int = IMAGES  # training images that recalibrate BN
+    images: int = RECALIBRATION_IMAGES  # training images that recalibrate BN
     valid: int = 0  # validation images that networks are scored on; 0: all
 
     def __post_init__(self) -> None:
-        if self.score not in FEWER:
-            raise UnknownNameError("score of networks", self.score, FEWER)
+        if self.score not in SUBSET_METRICS:
+            raise UnknownNameError("score of networks", self.score, SUBSET_METRICS)
         if self.bn not in BN_MODES:
             raise UnknownNameError("BN mode", self.bn, BN_MODES)
         if self.n < 2:
