@@ -20,8 +20,8 @@ def main() -> None:
     for searcher in ("random", "nsga2"):
         shares = []
         for seed in SEEDS:
-            found = supernetic.search(
-                table="nasbench201",
+            found = supernetic.search_table(
+                "nasbench201",
                 objectives=["max c10_valid_200", "min macs"],
                 where=WHERE,
                 searcher=searcher,

@@ -39,6 +39,19 @@ LAYERS = [
     ["cli", "testing"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+# The same inside rooms that have rooms of their own.
+INSIDE = {
+    "jobs": [
+        ["request", "time_plan", "speed"],
+        ["job"],
+        ["train"],
+        ["select"],
+        ["compare"],
+        ["search", "optimise"],
+        ["scale"],
+    ],
+    "runs": [["files"], ["directory"], ["trust", "records"], ["request", "location"], ["space_record"], ["view"]],
+}
 TORCH_WING = {
     "nn",
     "datasets",
@@ -99,6 +112,30 @@ def test_imports_point_down(path: Path) -> None:
     lazy = room not in ("catalog",)  # the catalogue resolves names on use
     upward = {r for r in imports_of(path, lazy=lazy) if r != room and LEVEL[r] >= LEVEL[room]}
     assert not upward, f"{path.name} (layer {LEVEL[room]}) imports {upward}"
+
+
+def inner_imports(path: Path, room: str) -> set[str]:
+    """Parts of its own room that a file imports, inside functions too."""
+    here = ["supernetic", *path.relative_to(PACKAGE).with_suffix("").parts]
+    parts: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            full = [*here[: -node.level], *(node.module.split(".") if node.module else [])]
+            targets = [[*full, a.name] for a in node.names] if full == ["supernetic", room] else [full]
+            parts |= {t[2] for t in targets if t[:2] == ["supernetic", room] and len(t) > 2}
+    return parts
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_imports_point_down_inside_a_room(room: str) -> None:
+    level = {part: i for i, parts in enumerate(INSIDE[room]) for part in parts}
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        part = path.relative_to(PACKAGE / room).parts[0].removesuffix(".py")
+        if part == "__init__":
+            continue
+        assert part in level, f"{room}/{part} has no layer: add it to INSIDE"
+        upward = {p for p in inner_imports(path, room) if p != part and level[p] >= level[part]}
+        assert not upward, f"{path.relative_to(PACKAGE)} imports {upward}"
 
 
 @pytest.mark.parametrize("command", [["spaces"], ["cost", "attentive", "attentive-a0"], ["sample", "macro", "-n", "1"]])

@@ -10,7 +10,7 @@ Names are resolved on first use, so that `import supernetic` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from .blueprint import Blueprint, Layer
@@ -46,11 +46,12 @@ if TYPE_CHECKING:
     from .runs.directory import Run
     from .samplers.attentive import Attentive
     from .samplers.sandwich import Sandwich
-    from .samplers.step import Draw
+    from .samplers.step import Draw, SampledPath, Step
     from .samplers.strict_fair import StrictFair
     from .samplers.uniform import Uniform
     from .space import Arch, Choice, SequentialSpace, Space
     from .spaces.declared import declare
+    from .spaces.macro import Macro
     from .supernets.supernet import Supernet
     from .training.step import backward, batch_score
     from .trials import Trials, read_trials
@@ -65,12 +66,15 @@ _HOMES = {
     "Draw": "samplers.step",
     "InputError": "errors",
     "Layer": "blueprint",
+    "Macro": "spaces.macro",
     "Network": "nn.network",
     "Objective": "objective",
     "Run": "runs.directory",
+    "SampledPath": "samplers.step",
     "Sandwich": "samplers.sandwich",
     "SequentialSpace": "space",
     "Space": "space",
+    "Step": "samplers.step",
     "StrictFair": "samplers.strict_fair",
     "Supernet": "supernets.supernet",
     "SupernetError": "errors",
@@ -117,12 +121,15 @@ __all__ = [
     "Draw",
     "InputError",
     "Layer",
+    "Macro",
     "Network",
     "Objective",
     "Run",
+    "SampledPath",
     "Sandwich",
     "SequentialSpace",
     "Space",
+    "Step",
     "StrictFair",
     "Supernet",
     "SupernetError",

@@ -1,4 +1,4 @@
-"""The result of a job, told in two ways: lines for people, plain records for scripts."""
+"""The result of a job or command: a summary for people, plain records for scripts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ class Result(ABC):
 
     @abstractmethod
     def lines(self) -> list[str]:
-        """A summary for people."""
+        """The lines of the summary."""
+
+    def summary(self) -> str:
+        """What was done and found, for people."""
+        return "\n".join(self.lines())
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return self.summary()
 
     def to_json(self) -> dict[str, Any]:
         """Plain records: lists for tuples, nothing that JSON does not have."""

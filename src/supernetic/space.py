@@ -226,13 +226,10 @@ class SequentialSpace(Space):
         @dataclass(frozen=True)
         class Kernels(SequentialSpace):
             name, paper, sharing = "kernels", "", "choice"
-
-            @property
-            def choices(self):
-                return tuple(Choice(f"layer{i}", (3, 5)) for i in range(4))
+            choices = tuple(Choice(f"layer{i}", (3, 5)) for i in range(4))
 
             def start(self):
-                return [], 3
+                return [], 3  # the state: channels of the feature map
 
             def step(self, i, state, genes):
                 kernel = (3, 5)[genes[0]]
@@ -243,7 +240,8 @@ class SequentialSpace(Space):
                 pool = Layer("pool", "gap", state, state, resolution=32, resolution_out=1)
                 return [pool, Layer("classifier", "linear", state, 10, resolution=1, resolution_out=1)]
 
-    Steps that read several genes at once, or genes in another order, override `slots`.
+    To be searched on images of any size, a space also needs the fields `resolution`, `classes` and `in_channels`, as in
+    `examples/08_own_space_class.py`. If steps read several genes, or genes in another order, override `slots`.
     """
 
     is_chain: ClassVar[bool] = True  # each layer reads only the one before; false for cells, whose steps are edges

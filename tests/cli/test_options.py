@@ -38,6 +38,7 @@ PARAMETERS = {
 }  # where an option is not one's name
 OPTIONS_ONLY = {"as_json", "quiet", "of_search"}
 PARAMETERS_ONLY = {"on_event", "evaluator"}  # objects from Python
+MEANT = {("search", "data")}  # no data are given where a table is searched
 UNITS = {"budgets", "speeds", "equidistant"}  # whose defaults cannot be compared: written with units, or 0 for no table
 
 
@@ -81,6 +82,8 @@ def plain(value: Any) -> Any:
 
 def test_every_public_job_has_its_command() -> None:
     nouns = {"list_spaces", "load", "load_space", "load_table", "declare"}
+    nouns |= {"backward", "batch_score", "build", "extract", "optimise", "read_trials", "save", "transform"}  # objects
+    nouns |= {"search_table"}  # which is `search --table`
     verbs = {n for n in supernetic.__all__ if n[0].islower()} - nouns
     assert verbs <= COMMANDS.keys()
 
@@ -88,7 +91,7 @@ def test_every_public_job_has_its_command() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_are_the_parameters(command: str) -> None:
     named = {PARAMETERS.get(name, name) for name in options(command)} - OPTIONS_ONLY
-    known = parameters(command).keys() - PARAMETERS_ONLY - ({"request"} if command == "search" else set())
+    known = parameters(command).keys() - PARAMETERS_ONLY
     assert named == known
 
 
@@ -97,7 +100,7 @@ def test_defaults_are_the_same(command: str) -> None:
     known = parameters(command)
     for name, option in options(command).items():
         defaults = known.get(PARAMETERS.get(name, name))
-        if defaults and name not in UNITS:
+        if defaults and name not in UNITS and (command, name) not in MEANT:
             assert plain(option.default) in [plain(d) for d in defaults], f"{command}: {name}"
 
 

@@ -95,7 +95,7 @@ def test_too_few_minutes_are_refused_with_how_many_it_takes() -> None:
     )
     assert planned(2.5).supernet_steps >= LEAST["train"]
     for minutes in (0, -3, float("nan")):
-        with pytest.raises(InputError, match="--minutes must be more than 0"):
+        with pytest.raises(InputError, match="--minutes 0 is too short"):
             planned(minutes)
 
 

@@ -126,7 +126,7 @@ def _settings(space: Space, seed: int) -> dict[str, Any]:
             "name": "fashion-mnist", "source": NASTY, "licence": "MIT", "resolution": 16, "channels": 1,
             "classes": classes, "images": {"train": 12_000}, "fingerprint": "0123456789abcdef",
         },
-        "versions": {"supernetic": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
+        "versions": {"supernetic": "0.2.0", "python": "3.11.7", "numpy": "2.4.6"},
     }  # fmt: skip
 
 

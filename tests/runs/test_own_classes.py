@@ -16,6 +16,7 @@ from supernetic.errors import RunError, TrustError
 MODULE = """
 from dataclasses import dataclass
 from typing import ClassVar
+from supernetic.samplers.uniform import Uniform
 from supernetic.searchers.random import RandomSearch
 from supernetic.spaces.macro import Macro
 
@@ -27,6 +28,10 @@ class Mine(Macro):
 @dataclass(frozen=True)
 class Searcher(RandomSearch):
     patience: int = 3
+
+@dataclass(frozen=True)
+class Sampler(Uniform):
+    share: float = 0.5
 """
 SMALL: dict[str, Any] = {"channels": 4, "resolution": 8, "head": 16, "in_channels": 1, "factor": 2.0}
 TRAINING: dict[str, Any] = {"steps": 2, "limit": 300, "threads": 1}
@@ -44,7 +49,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_space_of_a_module_through_train_rank_report_and_resume(own: Any, tmp_path: Path) -> None:
     run, space = tmp_path / "run", own.Mine(**SMALL)
-    result = supernetic.train(space, **TRAINING, out=run)
+    result = supernetic.train(space, sampler=own.Sampler(share=0.25), **TRAINING, out=run)
     found = supernetic.rank(space, score=str(run), truth="mean_acc", table="macro", sample=3, sample_top=0)
     assert found.space == "mine"
     page = supernetic.report(run)
@@ -58,7 +63,8 @@ def test_a_space_of_a_module_through_train_rank_report_and_resume(own: Any, tmp_
     sys.modules.pop(own.__name__)
     with pytest.raises(RunError, match=r"cannot be imported .*: call the job again with the space as an object"):
         supernetic.resume(run, trust_code=True)
-    assert supernetic.train(space, **TRAINING, out=run).to_json() == result.to_json()
+    again = supernetic.train(space, sampler=own.Sampler(share=0.25), **TRAINING, out=run)
+    assert again.to_json() == result.to_json()
 
 
 def test_a_searcher_of_a_module_is_resumed(own: Any, tmp_path: Path) -> None:
@@ -69,6 +75,22 @@ def test_a_searcher_of_a_module_is_resumed(own: Any, tmp_path: Path) -> None:
         supernetic.resume(run)
     assert supernetic.resume(run, trust_code=True).to_json() == result.to_json()
     assert supernetic.search_table("nasbench201", **given, out=run).to_json() == result.to_json()
+
+
+@pytest.mark.slow
+def test_a_whole_search_of_a_module_is_resumed_and_ranked(own: Any, tmp_path: Path) -> None:
+    run, space = tmp_path / "run", own.Mine(**SMALL)
+    given: dict[str, Any] = {"space": space, "searcher": own.Searcher(batch=2), "evaluations": 4, "keep": 1, **TRAINING}
+    given |= {"network_steps": 2, "workers": 1}
+    result = supernetic.search(**given, minutes=1, out=run)
+    for name in ("result.json", "trust.json", "networks.json"):
+        (run / name).unlink()
+    with pytest.raises(TrustError, match="--trust-code"):
+        supernetic.resume(run)
+    again = supernetic.resume(run, trust_code=True)
+    assert again.to_json()["models"].keys() == result.to_json()["models"].keys()
+    assert supernetic.rank(space, score=str(run), truth="mean_acc", table="macro", sample=3, sample_top=0).n == 3
+    assert supernetic.report(run).page
 
 
 def test_a_scaled_space_of_a_module(own: Any, tmp_path: Path) -> None:
@@ -88,7 +110,7 @@ def test_a_scaled_space_of_a_module(own: Any, tmp_path: Path) -> None:
 
 def test_a_python_file_in_several_processes(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    text = "\n".join(MODULE.replace("@dataclass(frozen=True)\nclass Searcher", "class Searcher").splitlines())
+    text = "\n".join(MODULE.replace("@dataclass(frozen=True)\nclass S", "class S").splitlines())
     file.write_text(f"{text}\nspace = Mine(**{SMALL!r})\n")
     first = supernetic.train(str(file), **TRAINING, out=tmp_path / "first")
     start = str(tmp_path / "first")

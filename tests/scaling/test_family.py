@@ -122,7 +122,7 @@ def test_state_record() -> None:
 
 
 def test_budgets_and_lists_must_agree() -> None:
-    with pytest.raises(InputError, match="2 budgets are given, got 3 lists"):
+    with pytest.raises(InputError, match="each of 2 scaling stages, got 3 lists"):
         Family(SPACE, Budgets(1e6, 1e5, 2))
-    with pytest.raises(InputError, match="1 budgets are given, got 0 lists"):
+    with pytest.raises(InputError, match="each of 1 scaling stages, got 0 lists"):
         Family(SPACE.base * Strategies(((1.0,),), ((64,),)), Budgets(1e6, 1e5, 1))

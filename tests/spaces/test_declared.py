@@ -302,7 +302,7 @@ def test_bad_python_is_named(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="does not exist"):
         read(tmp_path / "none.toml")
 
 

@@ -36,7 +36,7 @@ FIRST_RECORD = "0100110 0010000 0001001 0000010 0000010 0000001 0; c3 mp c3 c3 c
 
 
 @pytest.mark.parametrize(("name", "fingerprint", "params", "macs"), PUBLISHED)
-def test_the_five_cells_of_paper_000(name: str, fingerprint: str, params: int, macs: int) -> None:
+def test_the_five_cells_of_small_data_big_decisions(name: str, fingerprint: str, params: int, macs: int) -> None:
     arch = SPACE.parse(name)
     assert SPACE.hash_of(arch) == fingerprint
     assert SPACE.parse(fingerprint) == arch

@@ -116,7 +116,7 @@ def test_a_pickle_is_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_model_is_refused() -> None:
     with pytest.raises(RunError, match=r"0\.weight has shape \(4, 3, 3, 3\), got a tensor of shape \(5, 3, 3, 3\)"):
         state().load(state(width=5).tensors())
-    with pytest.raises(RunError, match="found nothing"):
+    with pytest.raises(RunError, match="got nothing"):
         state().load({})
 
 

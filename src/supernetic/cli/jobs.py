@@ -198,7 +198,7 @@ def search(
     _refuse(on_table, "a search on a table")
     from ..jobs.search.job import search as job
 
-    with open_display(quiet) as on_event:
+    with open_display(quiet or dry_run) as on_event:
         result = job(data or "embedded", space=space, dry_run=dry_run, on_event=on_event, **both, **on_images)
     print_result(result, as_json)
 

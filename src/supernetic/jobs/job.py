@@ -20,7 +20,7 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ..errors import RunError
+from ..errors import RunError, SupernetError
 from ..progress import STEPS, Event, OnEvent, ignore
 from ..result import Result
 from ..runs.directory import SETTINGS, TIMINGS, Run, read_settings
@@ -124,7 +124,7 @@ def run_job(
     record = job.asked.record()
     path = resolve_directory(out, job.title, job.goes_on_with)
     earlier = read_settings(path) if (path / SETTINGS).exists() else {}
-    plan = job.plan(earlier if job.goes_on_with(earlier) else None, perf_counter() - begin)
+    plan = _plan(job, path, earlier, perf_counter() - begin)
     for line in plan.lines():
         send(Event("plan", line))
     if dry_run:
@@ -136,6 +136,20 @@ def run_job(
         if not (run.path / RESULT).exists():
             run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
     return result
+
+
+def _plan(job: Job[Plan, Any], path: Path, earlier: Mapping[str, Any], spent: float) -> Plan:
+    """The plan of the run that goes on, or a new one."""
+    if not job.goes_on_with(earlier):
+        return job.plan(None, spent)
+    try:
+        return job.plan(earlier, spent)
+    except SupernetError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(
+            f"{path / SETTINGS} holds no plan that can be followed: {type(error).__name__}: {error}"
+        ) from None
 
 
 def _take_steps(

@@ -87,8 +87,12 @@ def describe(layers: tuple[PathLayer, ...], inputs: Inputs) -> Segment:
     if not live[-1]:
         return Segment({}, live)
     sources = [[s for s in read if s < 0 or live[s]] if alive else [] for read, alive in zip(inputs, live, strict=True)]
-    counts: Counter[str] = Counter("layers" + x.word for x, alive in zip(layers, live, strict=True) if alive and x.word)
-    counts["joined"] = sum(len(read) - 1 for read in sources if read)
+    counts: Counter[str] = Counter()
+    for layer, read in zip(layers, sources, strict=True):
+        if read and layer.word:
+            counts["layers" + layer.word] += 1
+        if read:
+            counts["joined"] += len(read) - 1
     n_paths = _path_count(sources)
     numbers: dict[str, float] = {**counts, "paths": log(n_paths)}
     for name, best in (("longest", max), ("shortest", min)):

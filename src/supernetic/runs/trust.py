@@ -207,7 +207,7 @@ def digest_of(text: str) -> str:
 def require_name(name: object, what: str = "a model's name") -> str:
     """A name that may become one of a file or a directory, whether a user or a file says it."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InputError(f"{what} must be letters, digits, '_', '.', '+' and '-', the first no sign, got {name!r}")
+        raise InputError(f"{what} must be one for a directory, of letters, digits, '_', '.', '+' and '-', got {name!r}")
     return name
 
 

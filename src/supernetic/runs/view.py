@@ -238,7 +238,7 @@ def _search(path: Path, result: Mapping[str, Any]) -> SearchRecord | None:
     """What the search found; nothing while it goes on."""
     if (path / SEARCH).exists():
         return SearchRecord.from_json(read_json(path / SEARCH), path / SEARCH)
-    return SearchRecord.from_json(result, path / RESULT) if "front" in result else None
+    return SearchRecord.from_json(result, path / RESULT) if {"front", "chosen"} <= result.keys() else None
 
 
 def _trials(

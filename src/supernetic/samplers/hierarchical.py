@@ -1,9 +1,9 @@
 """Hierarchical sampling: a stage of scaling first, then everything else inside it.
 
-Paper: "ScaleNet", hierarchical sampling strategy, as in its released code: a stage with probability
-proportional to its number of width factors, then factors and base network uniform choice by choice.
-Differences: the paper's own formula is not at hand; with the released prior the unscaled stage gets one draw in 17, so
-`prior="uniform"` (present but switched off there) is offered too.
+Paper: "ScaleNet", hierarchical sampling strategy, as in its released code: a stage with probability proportional to its
+number of width factors, then factors and base network uniform choice by choice.
+Differences: the formula of the paper is not available to us. With the released prior the unscaled stage gets one draw
+in 17, so `prior="uniform"` (present but switched off there) is offered too.
 """
 
 from __future__ import annotations

@@ -54,10 +54,10 @@ class EfficientNet(SequentialSpace):
     spatial: str = "ceil"
 
     name: ClassVar[str] = "efficientnet"
-    paper: ClassVar[str] = "ScaleNet"
+    paper: ClassVar[str] = "EfficientNet, ScaleNet"
 
     def __post_init__(self) -> None:
-        Scaling(spatial=self.spatial)  # refuses an unknown convention
+        Scaling(spatial=self.spatial)  # raises an error for an unknown convention
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:

@@ -54,7 +54,7 @@ class ScaleNetBase(SequentialSpace):
     sharing: ClassVar[str] = "choice"
 
     def __post_init__(self) -> None:
-        Scaling(spatial=self.spatial)  # refuses an unknown convention
+        Scaling(spatial=self.spatial)  # raises an error for an unknown convention
 
     # --- encoding -----------------------------------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ class ScaleNet(Scaled, SequentialSpace):
     name: ClassVar[str] = "scalenet"
 
     def __post_init__(self) -> None:
-        Scaling(rule=self.rule, spatial=self.spatial)  # refuses unknown names
+        Scaling(rule=self.rule, spatial=self.spatial)  # raises an error for unknown names
         if not 1 <= self.stages < len(FACTORS):
             raise InputError(f"{self.name}: stages must lie in 1..{len(FACTORS) - 1}, as in Table 2, got {self.stages}")
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from supernetic.commands.resume import resume
 from supernetic.errors import BudgetError, DataError, InputError, RunError
 from supernetic.jobs.search.job import search
 from supernetic.jobs.search.result import SearchResult
 from supernetic.ranking.sentences import trust_sentences
-from supernetic.runs.directory import open_run, read_settings
+from supernetic.runs.directory import open_run, read_records, read_settings
 
 COMPARED = ["supernet.safetensors", "trials.jsonl", "metrics.jsonl"]
 COMMAND = "from supernetic.jobs.search.job import search; search(**{settings!r}, out={out!r})"
@@ -124,3 +125,24 @@ def test_a_read_only_place_is_named(small: dict[str, Any], tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be written"):
         search(**small, out=tmp_path / "file" / "run")
+
+
+def test_a_damaged_plan_is_named(small: dict[str, Any], finished: SearchResult, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished.run, run)
+    settings = read_settings(run)
+    del settings["plan"]
+    (run / "run.toml").write_text(tomli_w.dumps(settings))
+    with pytest.raises(RunError, match=r"run.toml holds no plan that can be followed: KeyError: 'plan'"):
+        search(**small, out=run)
+
+
+def test_no_step_is_taken_twice(finished: SearchResult, tmp_path: Path) -> None:
+    """Without its last file, a run goes on with the last step alone: the test split is not read again."""
+    run = tmp_path / "run"
+    shutil.copytree(finished.run, run)
+    for name in ("exported.json", "result.json"):
+        (run / name).unlink()
+    before = len(read_records(run / "timings.jsonl"))
+    resume(run)
+    assert [r["task"] for r in read_records(run / "timings.jsonl")[before:]] == ["plan", "export"]

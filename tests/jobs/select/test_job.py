@@ -122,8 +122,8 @@ def test_another_question_needs_another_directory(asked: dict[str, Any], finishe
         ({"sizes": "1,2"}, "ascend from 20 images"),
         ({"on": "train"}, "unknown split to score on"),
         ({"size": "huge"}, "unknown size 'huge'"),
-        ({"minutes": -1}, "positive and finite"),
-        ({"workers": -1}, "there must be a worker, got -1"),
+        ({"minutes": -1}, "more than 0 and finite"),
+        ({"workers": -1}, "workers must be at least 1, got -1"),
         ({"recipe": "none.toml"}, "none.toml: not readable"),
     ],
 )

@@ -52,7 +52,7 @@ def test_scores_are_those_of_the_trained_network(tmp_path: Path) -> None:
 def test_everything_that_matters_is_in_the_key() -> None:
     other = parse_model("convnet:width=3,depth=1", 10, 1, 8)
     changes: list[dict[str, Any]] = [
-        {}, {"seed": 2}, {"size": 90}, {"on": "valid"}, {"stratified": True}, {"data": "x"}, {"member": other},
+        {}, {"seed": 2}, {"size": 90}, {"on": "valid"}, {"stratified": True}, {"data": "x"}, {"model": other},
         {"recipe": replace(asked().recipe, lr=0.5)},
     ]  # fmt: skip
     keys = [asked(**c).key for c in changes]

@@ -17,6 +17,7 @@ from ...benchmarks.table import Ints
 from ...errors import InputError, RunError
 from ...jobs.train.score import is_run, translated
 from ...jobs.train.score import score as evaluate
+from ...metrics import better
 from ...objective import Metrics, resolve
 from ...progress import Event, OnEvent, ignore
 from ...runs.directory import read_settings
@@ -86,7 +87,7 @@ class RunScore(Score):
 
 def sign_of(metric: str) -> int:
     """-1 for a metric of which less is better, so that more of the score is better."""
-    return -1 if metric.endswith("cross_entropy") else 1
+    return -1 if better(metric) == "lower" else 1
 
 
 def metric_remark(name: str, metric: str) -> str:

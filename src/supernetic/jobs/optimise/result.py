@@ -46,14 +46,6 @@ class OptimiseResult(Result):
         statuses = [trial.status for trial in self.trials]
         return {status: statuses.count(status) for status in STATUSES}
 
-    def summary(self) -> str:
-        """The front and what became of the other evaluations, for people.
-
-        Returns:
-            A few lines.
-        """
-        return str(self)
-
     def lines(self) -> list[str]:
         """A summary for people; the best is starred."""
         limits = f" where {' and '.join(self.where)}" if self.where else ""

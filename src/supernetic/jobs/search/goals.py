@@ -109,10 +109,11 @@ def with_sizes(
     return made
 
 
-def searcher_record(engine: Searcher) -> dict[str, Any]:
-    """A searcher's name and settings."""
-    record: Any = engine
-    return {"name": type(engine).__name__, **dataclasses.asdict(record)}
+def searcher_record(searcher: Searcher) -> dict[str, Any]:
+    """A searcher's name and settings; one of the user's own that is no dataclass has only a name."""
+    fields: Any = searcher
+    settings: dict[str, Any] = dataclasses.asdict(fields) if dataclasses.is_dataclass(searcher) else {}
+    return {"name": type(searcher).__name__, **settings}
 
 
 # --- on the way -------------------------------------------------------------------------------------------------------

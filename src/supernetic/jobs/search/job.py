@@ -138,9 +138,9 @@ def search(
     request = SearchRequest(
         data=source_of(data), space=space, objectives=objectives, where=where, minutes=minutes, keep=keep,
         preset=preset, searcher=searcher, evaluator=evaluator, population=population, generations=generations,
-        evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe, retrain_recipe=retrain_recipe, steps=steps,
-        network_steps=network_steps, sampler=sampler, stabiliser=stabiliser, limit=limit, threads=threads,
-        workers=workers, device=device, seed=seed,
+        evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
+        retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
+        stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, seed=seed,
     )  # fmt: skip
     return search_by(request, out=out, dry_run=dry_run, on_event=on_event)
 

@@ -171,7 +171,7 @@ def read_result(path: Path) -> SelectResult:
         fields = {f.name: record[f.name] for f in dataclasses.fields(SelectResult)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
-    for name in ("models", "sizes", "seeds", "notes", "sentences"):
+    for name in ("models", "sizes", "seeds", "notes", "contests"):
         fields[name] = tuple(fields[name])
     costs = {m: (c[0], c[1]) for m, c in fields["costs"].items()}
     return SelectResult(**{**fields, "costs": costs, "run": str(path), "page": str(path / REPORT)})
