@@ -1,11 +1,146 @@
-"""The pages that are made from the code are up to date."""
+"""The pages of the documentation: links lead somewhere, every page can be found, Python blocks run."""
 
+from __future__ import annotations
+
+import re
 import runpy
+from dataclasses import dataclass
 from pathlib import Path
 
-DOCS = Path(__file__).parents[1] / "docs"
+import pytest
+
+import supernetic
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]+)?\)")
+MARK = "---- block {} ----"
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def prose(page: Path) -> str:
+    """The page without its code blocks."""
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Relative links: the file that each leads to, and its anchor."""
+    return [((page.parent / file).resolve() if file else page, anchor) for file, anchor in LINK.findall(prose(page))]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and others make them."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.M)
+    return {"#" + re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
 
 
 def test_papers_are_as_the_modules_say() -> None:
     made: str = runpy.run_path(str(DOCS / "papers.py"))["table"]()
     assert (DOCS / "papers.md").read_text(encoding="utf-8") == made
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.exists(), f"{name_of(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(target), f"{name_of(page)} links to {target.name}{anchor}"
+
+
+@pytest.mark.parametrize("start", [ROOT / "README.md", DOCS / "README.md"], ids=name_of)
+def test_every_page_can_be_reached(start: Path) -> None:
+    reached, todo = {start}, [start]
+    while todo:
+        for target, _ in links(todo.pop()):
+            if target.suffix == ".md" and target not in reached:
+                reached.add(target)
+                todo.append(target)
+    decisions = set((DOCS / "decisions").glob("0*.md"))  # the folder is linked as a whole
+    assert set(PAGES) - decisions <= reached, sorted(map(name_of, set(PAGES) - decisions - reached))
+
+
+def test_the_index_has_a_line_for_every_page_of_its_folder() -> None:
+    for folder in (DOCS, DOCS / "findings"):
+        listed = {target for target, _ in links(folder / "README.md")}
+        missing = set(folder.glob("*.md")) - {folder / "README.md"} - listed
+        assert not missing, sorted(map(name_of, missing))
+
+
+def test_papers_go_by_their_names() -> None:
+    for page in set(PAGES) - {DOCS / "papers.md"}:  # that page is made from the modules
+        assert not re.search(r"\bpapers? 00\d|\b00[0-4]'s\b", page.read_text(encoding="utf-8")), name_of(page)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (DOCS / "python.md").read_text(encoding="utf-8")
+    reference = text[text.index("## Public names") :]
+    rows = {name for row in re.findall(r"^\| (`.*?) \|", reference, re.M) for name in re.findall(r"`(\w+)`", row)}
+    assert rows == set(supernetic.__all__)
+
+
+# --- Python blocks ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Block:
+    """Python code of a page, and what it prints, if the page says so."""
+
+    code: str
+    output: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    """Those that can be run: a comment above the fence says why others are not."""
+    text = page.read_text(encoding="utf-8")
+    fences = list(FENCE.finditer(text))
+    runnable = []
+    for i, fence in enumerate(fences):
+        above = text[: fence.start()].rstrip().rpartition("\n")[2]
+        if fence[1] == "python" and not NOT_RUN.fullmatch(above):
+            after = fences[i + 1] if i + 1 < len(fences) else None
+            prints = after and after[1] == "text" and not text[fence.end() : after.start()].strip()
+            runnable.append(Block(fence[2], after[2] if after and prints else None))
+    return runnable
+
+
+def declared_files(page: Path) -> dict[str, str]:
+    """TOML blocks that begin with the name of a file."""
+    tables = [code for language, code in FENCE.findall(page.read_text(encoding="utf-8")) if language == "toml"]
+    return {name[1]: code for code in tables if (name := re.match(r"# (\w+\.toml)\n", code))}
+
+
+WITH_CODE = [page for page in PAGES if blocks(page)]
+
+
+def test_most_pages_with_python_run() -> None:
+    assert len(WITH_CODE) >= 8
+    skipped = [page for page in PAGES if NOT_RUN.search(page.read_text(encoding="utf-8"))]
+    assert len(skipped) < len(WITH_CODE)
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_python_blocks_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The blocks of a page are one script, as a reader would type them; `text` behind a block is what it prints."""
+    monkeypatch.chdir(tmp_path)
+    for name, content in declared_files(page).items():
+        Path(name).write_text(content)
+    code = blocks(page)
+    script = "".join(f"{block.code}\nprint({MARK.format(i)!r})\n" for i, block in enumerate(code))
+    Path("page.py").write_text(script)
+    runpy.run_path("page.py", run_name="page")
+    printed = capsys.readouterr().out
+    for i, block in enumerate(code):
+        output, _, printed = printed.partition(MARK.format(i) + "\n")
+        if block.output is not None:
+            assert output == block.output, f"block {i} of {name_of(page)}"
