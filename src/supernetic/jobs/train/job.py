@@ -17,12 +17,12 @@ from ...objective import parse_quantity
 from ...progress import OnEvent
 from ...result import Result
 from ...runs.directory import Run, read_records
-from ...runs.files import METRICS, SUPERNET
+from ...runs.files import METRICS, RESULT, SUPERNET
 from ...runs.trust import opens_runs
 from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler
 from ...space import Space
-from ..job import RESULT, Job, Step, run_job
+from ..job import Job, Step, run_job
 from .prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
 from .request import TrainRequest
 from .supernet_run import TASK
