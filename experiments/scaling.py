@@ -74,7 +74,7 @@ def of_sampling() -> None:
     Record(
         "scaling_sampling",
         "drawn hierarchically, networks lie near every stage's budget; drawn uniformly, not near the first and last",
-        "paper 003, Fig. 1",
+        "ScaleNet, Fig. 1",
         "a mode at each budget, against one bell",
         obtained,
         n=PATHS["uniform"],
@@ -106,7 +106,7 @@ def of_lists() -> None:
     Record(
         "scaling_lists",
         "centres by Monte Carlo and steps of .04 and .07 give Table 2",
-        "paper 003, appendix E and Table 2",
+        "ScaleNet, appendix E and Table 2",
         "Table 2",
         ends,
         n=3,
@@ -124,7 +124,7 @@ def of_curves() -> None:
     Record(
         "scaling_curves",
         "a function fitted to the searched stages gives Table 3's stages 4 and 5",
-        "paper 003, Table 3 and appendix C",
+        "ScaleNet, Table 3 and appendix C",
         "0, to the digits printed (.0005)",
         errors,
         n=6,
@@ -177,7 +177,7 @@ def of_chains() -> None:
     Record(
         "scaling_chains",
         "8 generations in each of 20 rounds find as good a family as 40 in each of 8",
-        "paper 003, appendix A, and its released code",
+        "ScaleNet, appendix A, and its released code",
         "as good",
         obtained,
         n=len(SEEDS),
@@ -224,7 +224,7 @@ def of_order() -> None:
     Record(
         "scaling_order",
         "hierarchical sampling preserves the order of networks by MACs better than uniform sampling",
-        "paper 003, appendix B (its coefficients are for ImageNet and not at hand in figures)",
+        "ScaleNet, appendix B (its coefficients are for ImageNet and not at hand in figures)",
         "higher Pearson, Spearman and Kendall",
         obtained,
         n=DRAWN,
@@ -264,7 +264,7 @@ def of_family(run: Path) -> None:
     Record(
         f"scaling_{run.name.replace('-', '_')}",
         "a searched family is better than compound scaling of its own base at equal MACs",
-        "paper 003, Table 4",
+        "ScaleNet, Table 4",
         {"difference": "above 0 at every stage"},
         {"networks": rows, "contests": contests, "left_out": curves, "order": scale["order"], "seconds": seconds},
         n=len(against),

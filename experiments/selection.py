@@ -35,7 +35,7 @@ CELLS, SIZE = 20, 1000
 
 
 def claim_of(name: str, data: str, minutes: float, **settings: Any) -> Record:
-    """The claim of paper 000, section 2, on one data set: taus of both rankings by rung."""
+    """The claim of Small data, big decisions, section 2, on one data set: taus of both rankings by rung."""
     out = Path("runs") / f"selection-{name}"
     result = supernetic.select(
         data, minutes=minutes, out=out, on_event=lambda event: print(event, file=sys.stderr), **settings
@@ -62,7 +62,7 @@ def claim_of(name: str, data: str, minutes: float, **settings: Any) -> Record:
     return Record(
         f"selection_{name}",
         CLAIM,
-        "paper 000, section 2",
+        "Small data, big decisions, section 2",
         {"tau of calibrated cross-entropy minus tau of error rate": "above 0"},
         obtained,
         len(result.models),
@@ -98,7 +98,7 @@ def cells_of_nb201(minutes: float) -> Record:
     return Record(
         "selection_nb201",
         "calibrated cross-entropy on 1,000 images ranks NAS-Bench-201 cells as the table does",
-        "paper 000; c10_test_200",
+        "Small data, big decisions; c10_test_200",
         "tau above 0",
         obtained,
         CELLS,

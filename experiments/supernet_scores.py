@@ -161,7 +161,7 @@ def uniform() -> Record:
     return compared(
         "uniform",
         "uniform paths order networks better than strictly fair ones, at equal cost",
-        "against paper 002, section 5, and paper 004, section 5.1, at a small scale",
+        "against Single-path ranking correlations, section 5, and SCARLET-NAS, section 5.1, at a small scale",
         {name: pairs_of(SCORE, _entropies(net, archs)) for name, net in _by_sampler().items()},
         f"{PATHS * SPACES[NAME][2]:,} uniform steps of one path, {SPACES[NAME][2]:,} fair ones of {PATHS}",
     )
