@@ -51,7 +51,7 @@ SAMPLERS: dict[str, Any] = {
     "hierarchical, stages evenly": {"name": "hierarchical", "prior": "uniform"},
     "uniform": "uniform",
 }
-SEEDS, STEPS, DRAWN, IMAGES = (0, 1, 2), 600, 150, 250
+SEEDS, STEPS, ORDER_PATHS, IMAGES = (0, 1, 2), 600, 150, 250
 CHAINS = {"N=8, T=20": (8, 20), "N=40, T=8": (40, 8)}  # generations and rounds
 SPREAD = "mean and standard deviation over seeds"
 
@@ -165,14 +165,14 @@ def of_chains() -> None:
     space = base * lists_for(base, budgets, bases=5).strategies
     obtained: dict[str, Any] = {}
     for name, (generations, rounds) in CHAINS.items():
-        scores, asked = [], []
+        scores, evaluations = [], []
         for seed in SEEDS:
             searcher = MCEA(budgets, bases=5, rounds=rounds, population=50, generations=generations)
             task = SearchProblem(space, (Objective("toy/score", True),))
             trials = run_search(searcher, task, Landscape(space, budgets, seed), seed=seed)
             scores.append(chain_of(searcher, task, trials, seed)[-1].score)
-            asked.append(len(trials))
-        obtained[name] = {"score": _mean(scores), "networks": round(float(np.mean(asked)))}
+            evaluations.append(len(trials))
+        obtained[name] = {"score": _mean(scores), "networks": round(float(np.mean(evaluations)))}
     many, few = (obtained[name]["score"][0] for name in CHAINS)
     Record(
         "scaling_chains",
@@ -198,7 +198,7 @@ def of_order() -> None:
     space = base * lists_for(base, budgets_for(base)).strategies
     source = "../shared/data/cifar10"
     archs: list[Arch] = [
-        tuple(a) for a in Hierarchical("uniform").sample(space, np.random.default_rng(0), DRAWN).tolist()
+        tuple(a) for a in Hierarchical("uniform").sample(space, np.random.default_rng(0), ORDER_PATHS).tolist()
     ]
     macs = costs_of(space, np.array(archs, dtype=np.int8)).astype(float)
     found: dict[str, list[list[float]]] = {name: [] for name in SAMPLERS}
@@ -227,15 +227,15 @@ def of_order() -> None:
         "ScaleNet, appendix B (its coefficients are for ImageNet and not at hand in figures)",
         "higher Pearson, Spearman and Kendall",
         obtained,
-        n=DRAWN,
+        n=ORDER_PATHS,
         held=bool(low > 0),
         sentence=f"Spearman of one-shot accuracy and MACs: {', '.join(f'{k} {v:.3f}' for k, v in shown.items())}; "
         f"evenly minus uniform {differences.mean():+.3f} [{low:+.3f}, {high:+.3f}].",
         interval=[round(low, 3), round(high, 3)],
         spread=SPREAD + "; the interval is of the difference in Spearman, paired by seed",
         seeds=list(SEEDS),
-        scale=f"CIFAR-10, macro's blocks for 16 x 16 with a stem of 4, three stages, {STEPS} steps, {DRAWN} paths (the "
-        f"paper 6,000) on {IMAGES} images",
+        scale=f"CIFAR-10, macro's blocks for 16 x 16 with a stem of 4, three stages, {STEPS} steps, "
+        f"{ORDER_PATHS} paths (the paper 6,000) on {IMAGES} images",
         cpu_minutes=round(begun() - start, 1),
     ).write()
 

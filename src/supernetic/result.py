@@ -1,4 +1,4 @@
-"""The result of a job, told in two ways: lines for people, plain records for scripts."""
+"""The result of a job: lines for people, plain records for scripts."""
 
 from __future__ import annotations
 
