@@ -1,7 +1,7 @@
-"""Training-free votes: what each costs, against one training step of the same network on as many images.
+"""Zero-cost proxies: what each costs, against one training step of the same network on as many images.
 
-Run: python benchmarks/proxies.py. Process time of one thread, medians over networks; each vote's time includes making
-the network, which is shared by votes that are asked together.
+Run: python benchmarks/proxies.py. Process time of one thread, medians over networks; each proxy's time includes making
+the network, which proxies that are measured together share.
 """
 
 from collections.abc import Callable
@@ -57,13 +57,13 @@ def main() -> None:
         steps = [training_step(space, arch) for arch in archs]
         made = median(timed(build, space.blueprint(arch)) for arch in archs)
         print(f"{text}, {IMAGES} images: training step {median(steps) * 1e3:.1f} ms, making {made * 1e3:.1f} ms")
-        print(f"  {'votes':<34}{'training steps':>15}{'networks/s':>12}")
-        for votes in (*((name,) for name in PROXIES if name not in BLUEPRINT_PROXIES), BLUEPRINT_PROXIES, *TOGETHER):
-            evaluate = ProxyEvaluator(space, data, votes, images=IMAGES)
+        print(f"  {'proxies':<34}{'training steps':>15}{'networks/s':>12}")
+        for names in (*((name,) for name in PROXIES if name not in BLUEPRINT_PROXIES), BLUEPRINT_PROXIES, *TOGETHER):
+            evaluate = ProxyEvaluator(space, data, names, images=IMAGES)
             evaluate(archs[:1])
             seconds = [timed(evaluate, [arch]) for arch in archs]
             ratio = median(a / b for a, b in zip(seconds, steps, strict=True))
-            name = "all" if votes == tuple(PROXIES) else "+".join(votes)
+            name = "all" if names == tuple(PROXIES) else "+".join(names)
             print(f"  {name:<34}{ratio:>15.2f}{1 / median(seconds):>12.0f}", flush=True)
 
 

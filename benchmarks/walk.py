@@ -1,4 +1,4 @@
-"""Scoring with a supernet: networks that begin alike run together, against one network at a time.
+"""Scoring with a supernet: networks that share their first layers run together, against one network at a time.
 
 Run: python benchmarks/walk.py [--whole]. Process time of one thread. Both ways score the same networks on the same
 images, and their answers are compared bit for bit. All 6,561 networks of NAS-Bench-Macro are run fully both ways with
@@ -21,7 +21,7 @@ from supernetic.spaces.macro import Macro
 from supernetic.spaces.nasbench201 import NASBench201
 from supernetic.supernets.supernet import Supernet
 
-SIDE = 16
+RESOLUTION = 16
 PAIRS = 3
 SCORE = ["valid/cross_entropy"]
 
@@ -57,9 +57,9 @@ def evaluator(space: Space, data: Dataset, bn: str) -> SupernetEvaluator:
 
 def main() -> None:
     torch.set_num_threads(1)
-    data = load("embedded", resolution=SIDE, limit=1_300)  # 100 or so to validate
-    print(f"{len(data.splits['valid'])} images to validate, 256 to recalibrate, {SIDE}x{SIDE}")
-    macro = Macro(channels=8, resolution=SIDE, in_channels=1, head=64)
+    data = load("embedded", resolution=RESOLUTION, limit=1_300)  # 100 or so to validate
+    print(f"{len(data.splits['valid'])} images to validate, 256 to recalibrate, {RESOLUTION}x{RESOLUTION}")
+    macro = Macro(channels=8, resolution=RESOLUTION, in_channels=1, head=64)
     every: list[Arch] = list(product(range(3), repeat=8))
     if "--whole" in sys.argv:
         for bn in ("running", "batch"):
@@ -70,7 +70,7 @@ def main() -> None:
             f"macro, all that begin {first}{first}, BN recalibrated", evaluator(macro, data, "recalibrate"), last, PAIRS
         )
     rng = np.random.default_rng(0)
-    for space, n in ((macro, 729), (NASBench201(channels=8, resolution=SIDE, cells=1, in_channels=1), 300)):
+    for space, n in ((macro, 729), (NASBench201(channels=8, resolution=RESOLUTION, cells=1, in_channels=1), 300)):
         archs: list[Arch] = [tuple(a) for a in space.sample(rng, n).tolist()]
         compare(f"{space.name}, random, BN recalibrated", evaluator(space, data, "recalibrate"), archs, 1)
 

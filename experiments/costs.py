@@ -108,7 +108,7 @@ def distribution() -> Record:
     return Record(
         "costs_distribution",
         "MMACs of uniform draws; ScaleNet's base mean is near its f0 of 350 M",
-        "reference counts; ScaleNet (paper 003), appendix A",
+        "reference counts; ScaleNet, appendix A",
         expected,
         obtained,
         1_000_000,

@@ -1,12 +1,12 @@
-"""What a fault of oneDNN did to our numbers: the same votes and trainings with and without the way round it.
+"""What a fault of oneDNN did to our numbers: the same proxies and trainings with and without the workaround.
 
     python experiments/narrow_strides.py            asks all (resumable); writes narrow_strides.toml
     python experiments/narrow_strides.py JOB CHANNELS CODE THREADS SEED     one answer, as JSON (`votes`, `train`)
 
-The fault is said in `nn/strided.py`: wrong weight gradients of strided 1 x 1 convolutions with few input channels; such
-are the identities that open a stage of NAS-Bench-Macro. `CODE` is `mended` or `unmended`; the latter may end its
-process, or stop it for ever, so every answer is asked of a process of its own. Then one vote of `ranker_macro.toml` is
-asked again of all networks; that needs CIFAR-10, as `ranker.py` does. Answers go to `runs/narrow_strides/`.
+The fault is described in `nn/strided.py`: wrong weight gradients of strided 1 x 1 convolutions with few input channels,
+such as the identities that open a stage of NAS-Bench-Macro. `CODE` is `mended` or `unmended`; the latter may end its
+process, or stop it for ever, so every answer comes from a process of its own. Then one proxy of `ranker_macro.toml` is
+measured again on all networks; that needs CIFAR-10, as `ranker.py` does. Answers go to `runs/narrow_strides/`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from ranker import VOTES, both_ends, table_of
+from ranker import MEASURED_PROXIES, both_ends, table_of
 from record import HERE, Record
 
 import supernetic
 from supernetic import catalog
 from supernetic.datasets import load
-from supernetic.evaluators import proxies as voting
+from supernetic.evaluators import proxies as proxy_module
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.jobs.search.score import PROXY_IMAGES
@@ -42,8 +42,10 @@ from supernets import SPACES, data, few_images
 
 Floats = npt.NDArray[np.float64]
 RUNS = Path("runs/narrow_strides")
-PROXIES = tuple(n for n in (*VOTES["macro"], "snip") if n not in ("layers", "live_macs"))  # that compute something
-AGAIN = "grad_norm"  # of the votes that were recorded, the one that is made of weight gradients
+PROXIES = tuple(
+    n for n in (*MEASURED_PROXIES["macro"], "snip") if n not in ("layers", "live_macs")
+)  # that compute something
+AGAIN = "grad_norm"  # the recorded proxy that is computed from weight gradients
 NETWORKS, SCORED, STEPS, IMAGES = 100, 60, 150, 500
 SCORE = "valid/cross_entropy"
 WRONG, EIGHT = "unmended, 2 threads", "votes, 8 channels, mended, 2 threads"
@@ -73,9 +75,9 @@ def some(n: int) -> tuple[list[Arch], Floats]:
 
 
 def votes(channels: int, threads: int) -> dict[str, Any]:
-    """What voters say of the random networks."""
+    """Zero-cost proxies of the random networks."""
     torch.set_num_threads(threads)
-    vars(voting)["one_thread"] = nullcontext  # so that votes take as many threads as were asked for
+    vars(proxy_module)["one_thread"] = nullcontext  # so that proxies take the given number of threads
     space = catalog.space(f"macro:channels={channels},resolution=28,in_channels=1,head=160")
     found = ProxyEvaluator(space, load("embedded"), PROXIES, images=PROXY_IMAGES)(some(NETWORKS)[0])
     return {name: [m[f"proxy/{name}"] for m in found] for name in PROXIES}
@@ -94,7 +96,7 @@ def train(channels: int, code: str, threads: int, seed: int) -> dict[str, Any]:
 
 
 def again() -> dict[str, Any]:
-    """One vote of `ranker_macro.toml`, of all networks."""
+    """One proxy of `ranker_macro.toml`, of all networks."""
     torch.set_num_threads(1)
     evaluate = ProxyEvaluator(catalog.space(SPACES["macro"][0]), data(), (AGAIN,), images=PROXY_IMAGES)
     return {AGAIN: [m[f"proxy/{AGAIN}"] for m in evaluate([tuple(a) for a in table_of("macro").archs.tolist()])]}
@@ -120,23 +122,23 @@ def ask(name: str, job: str, channels: int, code: str, threads: int, seed: int, 
     RUNS.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, __file__, job, str(channels), code, str(threads), str(seed)]
     begin = getrusage(RUSAGE_CHILDREN).ru_utime
-    told: Any = None
+    result: Any = None
     for _ in range(TRIES if job == "train" else 1):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
         except subprocess.TimeoutExpired:
-            told = f"no answer in {limit} s"
+            result = f"no answer in {limit} s"
             continue
         if done.returncode > 0:
             sys.exit(done.stderr)
         if done.returncode == 0:
-            told = json.loads(done.stdout.splitlines()[-1])
+            result = json.loads(done.stdout.splitlines()[-1])
             break
-        told = f"ended by signal {-done.returncode}"
+        result = f"ended by signal {-done.returncode}"
     minutes = (getrusage(RUSAGE_CHILDREN).ru_utime - begin) / 60
-    path.write_text(json.dumps({"answer": told, "minutes": minutes}))
-    print(f"{name}: {told if isinstance(told, str) else 'answered'}, {minutes:.1f} CPU-minutes", flush=True)
-    return told
+    path.write_text(json.dumps({"answer": result, "minutes": minutes}))
+    print(f"{name}: {result if isinstance(result, str) else 'answered'}, {minutes:.1f} CPU-minutes", flush=True)
+    return result
 
 
 def hit(arch: Arch, channels: int) -> bool:
@@ -146,42 +148,42 @@ def hit(arch: Arch, channels: int) -> bool:
 
 
 def moved(these: Any, those: Any, channels: int) -> dict[str, Any]:
-    """By vote: how far values are from the others, relative to them; [tau with accuracy, low, high] of both."""
+    """By proxy: how far values are from the others, relative to them; [tau with accuracy, low, high] of both."""
     archs, truth = some(NETWORKS)
     rows = np.array([hit(a, channels) for a in archs])
-    told: dict[str, Any] = {"networks_hit": int(rows.sum())}
+    result: dict[str, Any] = {"networks_hit": int(rows.sum())}
     for name in PROXIES:
         a, b = np.array(these[name]), np.array(those[name])
         off = 100 * np.abs(a - b) / np.abs(b)
-        told[name] = {
+        result[name] = {
             "percent_off_at_most_if_not_hit": _short(off[~rows].max()),
             "tau": _tau(a, truth),
             "tau_of_the_others": _tau(b, truth),
             "tau_between": round(count_pairs(a, b).tau(), 3),
         }
         if rows.any():
-            told[name] |= {"percent_off_median_if_hit": _short(np.median(off[rows])), "most": _short(off[rows].max())}
-    return told
+            result[name] |= {"percent_off_median_if_hit": _short(np.median(off[rows])), "most": _short(off[rows].max())}
+    return result
 
 
 def supernets(found: dict[str, Any]) -> dict[str, Any]:
     """Loss, [tau with accuracy, low, high], and tau with the scores of the mended training with one thread."""
     truth = some(SCORED)[1]
     first = found["train, 6 channels, mended, 1 thread"]["scores"]
-    told: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, one in found.items():
         if name.startswith("train") and not isinstance(one, str):
-            told[name] = {
+            result[name] = {
                 "loss": round(one["loss"], 4),
                 "cross_entropy": round(float(np.mean(one["scores"])), 4),
                 "tau": _tau(-np.array(one["scores"]), truth),
                 "tau_with_the_first": round(count_pairs(one["scores"], first).tau(), 3),
             }
-    return told
+    return result
 
 
 def recorded(now: Floats) -> dict[str, Any]:
-    """[tau, tau-b, low, high] of the vote that was asked again, beside what is recorded."""
+    """[tau, tau-b, low, high] of the proxy that was measured again, beside what is recorded."""
     table = table_of("macro")
     was = tomllib.loads((HERE / "ranker_macro.toml").read_text(encoding="utf-8"))["obtained"][f"vote_{AGAIN}"]
     return {"recorded": was, "again": both_ends(now, table[SPACES["macro"][1]].values)}
@@ -207,9 +209,9 @@ def main() -> None:
     was, now = (everywhere[k]["all"][0] for k in ("recorded", "again"))
     Record(
         "narrow_strides",
-        "the fault of oneDNN that was gone round (0.1.0) changed votes and trainings of narrow macro networks",
+        "the fault of oneDNN that was gone round (0.1.0) changed proxies and trainings of narrow macro networks",
         "ours; uxlfoundation/oneDNN#6035, docs/processors.md",
-        "votes of weight gradients and trainings differ below 8 channels on AVX2; others do not",
+        "proxies of weight gradients and trainings differ below 8 channels on AVX2; others do not",
         obtained,
         n=NETWORKS,
         held=norm["percent_off_median_if_hit"] > 1 and wrong["jacov"]["most"] < 1 and abs(was - now) < 0.005,
@@ -223,10 +225,10 @@ def main() -> None:
         interval=norm["tau"][1:],
         spread="[tau, low, high], 95 % by jackknife over networks",
         seeds=[0, 1],
-        scale=f"a processor with AVX2; embedded data at 28 x 28, head 160: votes of {NETWORKS} random macro networks, "
+        scale=f"a processor with AVX2; embedded data at 28 x 28, head 160: proxies of {NETWORKS} random networks, "
         f"on {PROXY_IMAGES} images; supernets of {STEPS} fair steps, {SCORED} networks scored on {IMAGES} images, the "
         f"unmended training stopped and was resumed; "
-        f"{SPACES['macro'][0]}, CIFAR-10 at 16 x 16, for the vote that was asked again",
+        f"{SPACES['macro'][0]}, CIFAR-10 at 16 x 16, for the proxy that was measured again",
         cpu_minutes=round(sum(json.loads(p.read_text())["minutes"] for p in RUNS.glob("*.json")), 1),
     ).write()
 

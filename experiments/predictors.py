@@ -3,7 +3,7 @@
 Writes one `predictors_*.toml` per claim beside this file. Features, kernel, priors and the searcher's settings were
 chosen on NAS-Bench-Macro alone; NAS-Bench-201 was scored once, when all of that was fixed.
 
-Votes are added as columns: `Features(space, extra={"proxy/NAME": lambda archs: ...})`, see docs/predictors.md.
+Proxies are added as columns: `Features(space, extra={"proxy/NAME": lambda archs: ...})`, see docs/predictors.md.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def few_labels_of_nb201() -> Record:
         f"tau-b with 32 labels {mean:.3f} over all cells, {top:.3f} in the true best 10 %; "
         f"with 10 {obtained['labels_10']['all']['mean']:.3f}, with 100 {obtained['labels_100']['all']['mean']:.3f}, "
         f"with none {prior:.3f}: {'the requirement is met' if mean >= 0.78 else 'the requirement is missed'} "
-        "without votes or supernet.",
+        "without proxies or supernet.",
         interval=obtained["labels_32"]["all"]["interval"],
         spread="over 10 draws of the labelled cells; the interval is a bootstrap of the mean",
         seeds=DRAWS,

@@ -1,10 +1,10 @@
 """The ranker that `supernetic search` uses: chosen on NAS-Bench-Macro, confirmed once on NAS-Bench-201.
 
-    python experiments/ranker.py votes macro          training-free votes of all networks (resumable; also nasbench201)
+    python experiments/ranker.py proxies macro        zero-cost proxies of all networks (resumable; also nasbench201)
     python experiments/ranker.py score macro          cross-entropies of all networks by a supernet (also nasbench201)
     python experiments/ranker.py choose               combinations on macro, and writes ranker_choice.toml
     python experiments/ranker.py confirm              writes ranker_macro.toml, _nasbench201.toml and _labels.toml
-    python experiments/ranker.py size                 after the confirmation: votes of NAS-Bench-201's own networks
+    python experiments/ranker.py size                 after the confirmation: proxies of NAS-Bench-201's own networks
 
 Supernets are those of `supernets.py` (train them there first). Files go to `runs/ranker/`.
 """
@@ -42,13 +42,13 @@ from supernets import SPACES, data, few_images, full_data, trained
 Floats = npt.NDArray[np.float64]
 RUNS = Path("runs/ranker")
 SCORE = "valid/cross_entropy"
-VOTES = {
+MEASURED_PROXIES = {
     "macro": ("naswot", "jacov", "grad_norm", "layers", "live_macs", "synflow"),
     "nasbench201": PROXIES[1:],  # those that were chosen on macro
 }
-STABILISER, BN, IMAGES = "none", "batch", 500  # of the supernet that votes: chosen on macro
-CHUNK = 250
-SOME = (300, 150)  # random cells and top ones for the votes of large networks
+STABILISER, BN, IMAGES = "none", "batch", 500  # of the supernet in the ensemble: chosen on macro
+ARCHS_PER_RECORD = 250
+LARGE_SAMPLE = (300, 150)  # random cells and top ones for the proxies of large networks
 
 
 def table_of(name: str) -> Table:
@@ -58,15 +58,15 @@ def table_of(name: str) -> Table:
 
 
 def ask(file: str, table: Table, evaluate: Evaluator, some: Sequence[int] | None = None) -> None:
-    """All answers of an evaluator, or those on some rows, in `RUNS/file`; what is there already is not asked again."""
+    """All answers of an evaluator, or those on some rows, in `RUNS/file`; answers that exist are kept."""
     RUNS.mkdir(parents=True, exist_ok=True)
     path = RUNS / file
     known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"minutes": 0.0, "answers": {}}
     order = np.random.default_rng(0).permutation(len(table)).tolist() if some is None else some
     waiting = [i for i in order if str(i) not in known["answers"]]
     archs = list(table)
-    for start in range(0, len(waiting), CHUNK):
-        rows = waiting[start : start + CHUNK]
+    for start in range(0, len(waiting), ARCHS_PER_RECORD):
+        rows = waiting[start : start + ARCHS_PER_RECORD]
         begin = process_time()
         answers = evaluate([archs[i] for i in rows])
         known["minutes"] += (process_time() - begin) / 60
@@ -103,7 +103,7 @@ def both_ends(score: Floats, truth: Floats) -> dict[str, list[float]]:
 
 
 def choose() -> None:
-    """All votes and their combinations with the supernet, on macro."""
+    """All proxies and their combinations with the supernet, on macro."""
     table = table_of("macro")
     truth = table[SPACES["macro"][1]].values
     known, minutes = answers("macro-votes.json", table)
@@ -123,7 +123,7 @@ def choose() -> None:
     obtained |= {"best_ten": {n: tried[n] for n in ordered[:10]}, "ours": {ours: tried[ours]}}
     Record(
         "ranker_choice",
-        "supernet and training-free votes together order NAS-Bench-Macro better than any of them alone",
+        "supernet and zero-cost proxies together order NAS-Bench-Macro better than any of them alone",
         "ours; anchors: design section 4, number of layers .693 (tau-b)",
         {"tau": "required .78, stretch .88"},
         obtained,
@@ -134,7 +134,7 @@ def choose() -> None:
         interval=tried[ours]["all"][2:],
         spread="[tau, tau-b, low, high], 95 % by jackknife, over all networks and over the true top 10 %",
         seeds=[0],
-        scale=f"all distinct networks; {SPACES['macro'][0]}, CIFAR-10 at 16 x 16, votes on {PROXY_IMAGES} images, "
+        scale=f"all distinct networks; {SPACES['macro'][0]}, CIFAR-10 at 16 x 16, proxies on {PROXY_IMAGES} images, "
         f"supernet of supernets.py scored on {IMAGES} images, BN by {BN}",
         cpu_minutes=round(minutes + more, 1),
     ).write()
@@ -146,7 +146,7 @@ def _finite(x: Floats) -> Floats:
 
 
 def confirm() -> None:
-    """The chosen ranker over all networks of both benchmarks, and the labels of a few cells with its votes."""
+    """The chosen ranker over all networks of both benchmarks, and the labels of a few cells with its proxies."""
     for name, needed in (("macro", (0.78, 0.0)), ("nasbench201", (0.70, 0.15))):
         table = table_of(name)
         column = SPACES[name][1]
@@ -154,17 +154,17 @@ def confirm() -> None:
         known, minutes = answers(f"{name}-votes.json", table)
         supernet, more = answers(f"{name}-supernet.json", table)
         known |= supernet
-        ballots = {n: known[n] for n in PROXIES}
-        by_log_rank = both_ends(combine_ranks(ballots, log=True), truth)
-        obtained = {"vote": both_ends(combine_ranks(ballots), truth), "log_rank": by_log_rank}
-        alone = both_ends(combine_ranks({n: x for n, x in ballots.items() if n != SCORE}), truth)
+        answers_by_metric = {n: known[n] for n in PROXIES}
+        by_log_rank = both_ends(combine_ranks(answers_by_metric, log=True), truth)
+        obtained = {"vote": both_ends(combine_ranks(answers_by_metric), truth), "log_rank": by_log_rank}
+        alone = both_ends(combine_ranks({n: x for n, x in answers_by_metric.items() if n != SCORE}), truth)
         obtained["without_supernet"] = alone
         obtained |= {n.replace("/", "_"): both_ends(_finite(x), truth) for n, x in known.items()}
         got = [obtained["vote"][part][1] for part in ("all", "top10pct")]
         training = float((Path("runs/supernets") / f"{name}-{STABILISER}" / "minutes.txt").read_text())
         Record(
             f"ranker_{name}",
-            f"the vote of {', '.join(PROXIES)} orders {name}",
+            f"the rank ensemble of {', '.join(PROXIES)} orders {name}",
             "ranking anchors: best published supernet on NAS-Bench-201 about .71, training-free .741 (all cells)",
             {"tau_b_all": needed[0], "tau_b_top10pct": needed[1]},
             obtained,
@@ -183,7 +183,7 @@ def confirm() -> None:
 
 
 def labels() -> None:
-    """32 labels with the votes as further features; settings are those of `predictors.py`."""
+    """32 labels with the proxies as further features; settings are those of `predictors.py`."""
     obtained: dict[str, Any] = {}
     columns = {"macro": ("acc_s0", "mean_acc"), "nasbench201": ("c10_valid_200", "c10_test_200")}
     for name, (label, column) in columns.items():
@@ -199,7 +199,7 @@ def labels() -> None:
     got = obtained["nasbench201_32"]["all"]["mean"]
     Record(
         "ranker_labels",
-        "with c10_valid_200 of 32 cells and the votes, a Gaussian process orders NAS-Bench-201 with tau-b .78",
+        "with c10_valid_200 of 32 cells and the proxies, a Gaussian process orders NAS-Bench-201 with tau-b .78",
         "ranking anchors section 1c: .715 with 32 labels, .77 with 100",
         {"tau_b_all": 0.78, "stretch": 0.85},
         obtained,
@@ -210,20 +210,20 @@ def labels() -> None:
         interval=obtained["nasbench201_32"]["all"]["interval"],
         spread="over 10 draws of the labelled networks",
         seeds=DRAWS,
-        scale="all 15,625 cells; the predictor without votes was scored on them before (predictors_nb201.toml)",
+        scale="all 15,625 cells; the predictor without proxies was scored on them before (predictors_nb201.toml)",
     ).write()
 
 
 def size() -> None:
-    """Do votes depend on how large the network is that they are asked about? The confirmation asked small ones."""
+    """Do proxies depend on the size of the network? The confirmation measured small ones."""
     table = table_of("nasbench201")
     column = SPACES["nasbench201"][1]
     truth = table[column].values
     rng = np.random.default_rng(1)
     best = np.argsort(truth, kind="stable")[-(len(truth) // 10) :]
     parts = {
-        "random": rng.choice(len(table), SOME[0], replace=False),
-        "top10pct": rng.choice(best, SOME[1], replace=False),
+        "random": rng.choice(len(table), LARGE_SAMPLE[0], replace=False),
+        "top10pct": rng.choice(best, LARGE_SAMPLE[1], replace=False),
     }
     rows = list(dict.fromkeys(np.concatenate(list(parts.values())).tolist()))
     large = catalog.space("nasbench201")
@@ -239,30 +239,31 @@ def size() -> None:
     obtained: dict[str, Any] = {}
     for which, known in (("small", small), ("full", {**small, **theirs})):
         for part, some in parts.items():
-            ballots = {n: _finite(known[n][some]) for n in PROXIES}
-            scores = {"vote": combine_ranks(ballots), **ballots}
+            answers_by_metric = {n: _finite(known[n][some]) for n in PROXIES}
+            scores = {"vote": combine_ranks(answers_by_metric), **answers_by_metric}
             for n, x in scores.items():
                 pairs = count_pairs(x, truth[some])
-                told = [round(v, 3) for v in (pairs.tau_b(), *pairs.interval())]
-                obtained.setdefault(n.replace("/", "_"), {})[f"{which}_{part}"] = told
+                numbers = [round(v, 3) for v in (pairs.tau_b(), *pairs.interval())]
+                obtained.setdefault(n.replace("/", "_"), {})[f"{which}_{part}"] = numbers
     was, now = (obtained["vote"][f"{which}_random"] for which in ("small", "full"))
     norm = obtained["proxy_grad_norm"]
     Record(
         "ranker_size",
-        "votes about small networks are votes about large ones",
+        "proxies of small networks rank as those of large ones do",
         "ours, after the confirmation: gradient norm had -.04 there, in the ranking anchors .33 to .44",
         "the same tau-b",
         obtained,
         n=len(rows),
         held=abs(was[0] - now[0]) < 0.02,
-        sentence=f"tau-b of the vote {was[0]:.3f} by the small networks' votes, {now[0]:.3f} by the benchmark's own "
-        f"(gradient norm {norm['small_random'][0]:+.3f} and {norm['full_random'][0]:+.3f}); in the true top 10 % "
-        f"{obtained['vote']['small_top10pct'][0]:+.3f} and {obtained['vote']['full_top10pct'][0]:+.3f}. This "
-        "explains the confirmation and does not replace it.",
+        sentence=f"tau-b of the ensemble {was[0]:.3f} by the small networks' proxies, {now[0]:.3f} by the "
+        f"benchmark's own (gradient norm {norm['small_random'][0]:+.3f} and {norm['full_random'][0]:+.3f}); "
+        f"in the true top 10 % {obtained['vote']['small_top10pct'][0]:+.3f} and "
+        f"{obtained['vote']['full_top10pct'][0]:+.3f}. This explains the confirmation and does not replace it.",
         interval=now[1:],
         spread="[tau-b, low, high], 95 % of tau by jackknife",
         seeds=[0],
-        scale=f"{SOME[0]} random cells and {SOME[1]} of the true top 10 %; 2 cells per stage of 8 channels at 16 x 16 "
+        scale=f"{LARGE_SAMPLE[0]} random cells and {LARGE_SAMPLE[1]} of the true top 10 %; "
+        f"2 cells per stage of 8 channels at 16 x 16 "
         "against 5 of 16 at 32 x 32; the supernet's cross-entropy is the small one's in both",
         cpu_minutes=round(full["minutes"], 1),
     ).write()
@@ -279,9 +280,13 @@ def main() -> None:
     """Run one of the commands."""
     torch.set_num_threads(1)
     match sys.argv[1:]:
-        case ["votes", name]:
+        case ["proxies", name]:
             space = catalog.space(SPACES[name][0])
-            ask(f"{name}-votes.json", table_of(name), ProxyEvaluator(space, data(), VOTES[name], images=PROXY_IMAGES))
+            ask(
+                f"{name}-votes.json",
+                table_of(name),
+                ProxyEvaluator(space, data(), MEASURED_PROXIES[name], images=PROXY_IMAGES),
+            )
         case ["score", name]:
             images = few_images(data(), IMAGES)
             supernet, _ = trained(name, STABILISER, images)

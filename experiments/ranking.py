@@ -1,4 +1,4 @@
-"""Recompute what paper 002 says of NAS-Bench-201, and the ranking numbers to beat: `python experiments/ranking.py`.
+"""NAS-Bench-201 in "Single-path ranking correlations", and ranking numbers to beat: `python experiments/ranking.py`.
 
 Writes one `ranking_*.toml` per claim beside this file. Published supernets are read from `../shared/data` if there.
 """
@@ -35,7 +35,7 @@ def rounded(value: Any, digits: int = 4) -> Any:
     return round(float(value), digits)
 
 
-# --- paper 002, Fig. 3 ------------------------------------------------------------------------------------------------
+# --- Single-path ranking correlations, Fig. 3 -------------------------------------------------------------------------
 
 
 def operations() -> Iterator[Record]:
@@ -52,7 +52,7 @@ def operations() -> Iterator[Record]:
             f"operations_top{n}",
             "3x3 convolutions are in every top-500 network and make up about half of the operations; then skip, 1x1, "
             "none, pooling",
-            "paper 002, Fig. 3 and section 4.1; values computed for this table from c10_valid_200",
+            "Single-path ranking correlations, Fig. 3 and section 4.1; values computed from c10_valid_200",
             {"usage": dict(zip(OPERATIONS, used, strict=True)), "share": dict(zip(OPERATIONS, share, strict=True))},
             rounded(found.to_json()),
             n,
@@ -72,7 +72,9 @@ def masks() -> Iterator[Record]:
         "skip_connect": "without skip, pooling substitutes",
         "nor_conv_3x3": "without 3x3, 1x1 convolutions and pooling rise",
     }
-    source = "paper 002, Fig. 3 and section 4.1; usage in the top 500 computed for this table from c10_valid_200"
+    source = (
+        "Single-path ranking correlations, Fig. 3 and section 4.1; usage in the top 500 computed from c10_valid_200"
+    )
     whole = usage_of_best(500).usage
     for masked, used in expected.items():
         found = usage_of_best(500, masked)
@@ -120,7 +122,7 @@ def gap() -> Iterator[Record]:
     yield Record(
         "gap",
         "masking skip widens the accuracy difference between the best and the tenth network",
-        "paper 002, discussion: roughly .013 % and .027 %",
+        "Single-path ranking correlations, discussion: roughly .013 % and .027 %",
         {"all": 0.013, "without_skip": 0.027, "ratio": 2.1},
         rounded({**gaps, "ratio": ratio}),
         10,
@@ -130,7 +132,7 @@ def gap() -> Iterator[Record]:
     )
 
 
-# --- paper 002, Fig. 10 -----------------------------------------------------------------------------------------------
+# --- Single-path ranking correlations, Fig. 10 ------------------------------------------------------------------------
 
 
 def datasets() -> Iterator[Record]:
@@ -147,7 +149,7 @@ def datasets() -> Iterator[Record]:
     yield Record(
         "datasets",
         "rankings are quite consistent across the data sets of NAS-Bench-201",
-        "paper 002, section 3.2 and Fig. 10 (a scatter plot; no number is printed)",
+        "Single-path ranking correlations, section 3.2 and Fig. 10 (a scatter plot; no number is printed)",
         "tau close to 1",
         {"tau": rounded(obtained), "tau_top10pct_by_c10_valid_200": rounded(top)},
         len(table),
@@ -197,7 +199,7 @@ def compared(name: str, claim: str, result: Any, whole: float, top: float) -> Re
     return Record(
         name,
         claim,
-        f"recomputed reference number, paper 002's tau of {result.score} against {result.truth}",
+        f"recomputed reference number, tau-a (ties count for neither side) of {result.score} against {result.truth}",
         {"tau": whole, "tau_top10pct": top},
         rounded({"tau": result.tau, "tau_top10pct": ten.tau, "tau_b": result.tau_b, "spearman": result.spearman}),
         result.n,

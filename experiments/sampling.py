@@ -37,7 +37,7 @@ def main() -> None:
     Record(
         "sampling_trials",
         "a network at a drawn budget takes about 12 trials with the proposal, 50,878 without",
-        "AttentiveNAS (paper 001), appendix C",
+        "AttentiveNAS, appendix C",
         {"proposal": 12, "naive": 50_878, "proposal_reference": 13.5, "naive_reference": 54_000},
         {
             "proposal": round(mean, 2),

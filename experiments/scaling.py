@@ -51,7 +51,7 @@ SAMPLERS: dict[str, Any] = {
     "hierarchical, stages evenly": {"name": "hierarchical", "prior": "uniform"},
     "uniform": "uniform",
 }
-SEEDS, STEPS, DRAWN, IMAGES = (0, 1, 2), 600, 150, 250
+SEEDS, STEPS, ORDER_PATHS, IMAGES = (0, 1, 2), 600, 150, 250
 CHAINS = {"N=8, T=20": (8, 20), "N=40, T=8": (40, 8)}  # generations and rounds
 SPREAD = "mean and standard deviation over seeds"
 
@@ -74,7 +74,7 @@ def of_sampling() -> None:
     Record(
         "scaling_sampling",
         "drawn hierarchically, networks lie near every stage's budget; drawn uniformly, not near the first and last",
-        "paper 003, Fig. 1",
+        "ScaleNet, Fig. 1",
         "a mode at each budget, against one bell",
         obtained,
         n=PATHS["uniform"],
@@ -106,7 +106,7 @@ def of_lists() -> None:
     Record(
         "scaling_lists",
         "centres by Monte Carlo and steps of .04 and .07 give Table 2",
-        "paper 003, appendix E and Table 2",
+        "ScaleNet, appendix E and Table 2",
         "Table 2",
         ends,
         n=3,
@@ -124,7 +124,7 @@ def of_curves() -> None:
     Record(
         "scaling_curves",
         "a function fitted to the searched stages gives Table 3's stages 4 and 5",
-        "paper 003, Table 3 and appendix C",
+        "ScaleNet, Table 3 and appendix C",
         "0, to the digits printed (.0005)",
         errors,
         n=6,
@@ -165,19 +165,19 @@ def of_chains() -> None:
     space = base * lists_for(base, budgets, bases=5).strategies
     obtained: dict[str, Any] = {}
     for name, (generations, rounds) in CHAINS.items():
-        scores, asked = [], []
+        scores, evaluations = [], []
         for seed in SEEDS:
             searcher = MCEA(budgets, bases=5, rounds=rounds, population=50, generations=generations)
             task = SearchProblem(space, (Objective("toy/score", True),))
             trials = run_search(searcher, task, Landscape(space, budgets, seed), seed=seed)
             scores.append(chain_of(searcher, task, trials, seed)[-1].score)
-            asked.append(len(trials))
-        obtained[name] = {"score": _mean(scores), "networks": round(float(np.mean(asked)))}
+            evaluations.append(len(trials))
+        obtained[name] = {"score": _mean(scores), "networks": round(float(np.mean(evaluations)))}
     many, few = (obtained[name]["score"][0] for name in CHAINS)
     Record(
         "scaling_chains",
         "8 generations in each of 20 rounds find as good a family as 40 in each of 8",
-        "paper 003, appendix A, and its released code",
+        "ScaleNet, appendix A, and its released code",
         "as good",
         obtained,
         n=len(SEEDS),
@@ -198,7 +198,7 @@ def of_order() -> None:
     space = base * lists_for(base, budgets_for(base)).strategies
     source = "../shared/data/cifar10"
     archs: list[Arch] = [
-        tuple(a) for a in Hierarchical("uniform").sample(space, np.random.default_rng(0), DRAWN).tolist()
+        tuple(a) for a in Hierarchical("uniform").sample(space, np.random.default_rng(0), ORDER_PATHS).tolist()
     ]
     macs = costs_of(space, np.array(archs, dtype=np.int8)).astype(float)
     found: dict[str, list[list[float]]] = {name: [] for name in SAMPLERS}
@@ -224,18 +224,18 @@ def of_order() -> None:
     Record(
         "scaling_order",
         "hierarchical sampling preserves the order of networks by MACs better than uniform sampling",
-        "paper 003, appendix B (its coefficients are for ImageNet and not at hand in figures)",
+        "ScaleNet, appendix B (its coefficients are for ImageNet and not at hand in figures)",
         "higher Pearson, Spearman and Kendall",
         obtained,
-        n=DRAWN,
+        n=ORDER_PATHS,
         held=bool(low > 0),
         sentence=f"Spearman of one-shot accuracy and MACs: {', '.join(f'{k} {v:.3f}' for k, v in shown.items())}; "
         f"evenly minus uniform {differences.mean():+.3f} [{low:+.3f}, {high:+.3f}].",
         interval=[round(low, 3), round(high, 3)],
         spread=SPREAD + "; the interval is of the difference in Spearman, paired by seed",
         seeds=list(SEEDS),
-        scale=f"CIFAR-10, macro's blocks for 16 x 16 with a stem of 4, three stages, {STEPS} steps, {DRAWN} paths (the "
-        f"paper 6,000) on {IMAGES} images",
+        scale=f"CIFAR-10, macro's blocks for 16 x 16 with a stem of 4, three stages, {STEPS} steps, "
+        f"{ORDER_PATHS} paths (the paper 6,000) on {IMAGES} images",
         cpu_minutes=round(begun() - start, 1),
     ).write()
 
@@ -264,7 +264,7 @@ def of_family(run: Path) -> None:
     Record(
         f"scaling_{run.name.replace('-', '_')}",
         "a searched family is better than compound scaling of its own base at equal MACs",
-        "paper 003, Table 4",
+        "ScaleNet, Table 4",
         {"difference": "above 0 at every stage"},
         {"networks": rows, "contests": contests, "left_out": curves, "order": scale["order"], "seconds": seconds},
         n=len(against),

@@ -335,7 +335,7 @@ def acc_min() -> Record:
     return Record(
         "search_acc_min",
         "a floor on accuracy lowers the share of skips per generation and improves the front (SCARLET, figure 9)",
-        "paper 004, section 6.4 and figure 9: acc_min 0 against 40 %, on its supernet; no numbers are printed",
+        "SCARLET-NAS, section 6.4 and figure 9: acc_min 0 against 40 %, on its supernet; no numbers are printed",
         {"skips": "fewer with the floor", "front": "better with the floor"},
         {
             "skips_per_generation_0": [round(float(v), 4) for v in skips["0"].mean(axis=0)],

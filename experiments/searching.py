@@ -114,7 +114,7 @@ def record() -> None:
     Record(
         "searching_acc_min",
         "a floor on the supernet's accuracy at twice chance lowers the share of skips and improves the front",
-        "paper 004, section 6.4 and figure 9",
+        "SCARLET-NAS, section 6.4 and figure 9",
         "fewer skips and a better front, on a supernet",
         obtained,
         n=len(SEEDS),
@@ -130,7 +130,7 @@ def record() -> None:
     Record(
         "searching_els",
         "a search with a supernet that has stabilisers finds a better front than with one that has none",
-        "paper 004, section 6.5: 71.3 % against 76.9 % on ImageNet",
+        "SCARLET-NAS, section 6.5: 71.3 % against 76.9 % on ImageNet",
         "hypervolume with stabilisers above that without",
         {
             "hypervolume": {s: summary(v) for s, v in fronts.items()},

@@ -29,13 +29,13 @@ from supernetic.ranking.correlation import count_pairs
 from supernetic.runs.directory import TIMINGS, read_records
 
 MODELS = "logistic,mlp:depth=1+3,convnet,resnet,inception,s3ta,nb101-1"
-SMALL = "250,500,1000,2000,4000"  # rungs of all; what is known from them is the question
+SMALL = "250,500,1000,2000,4000"  # images; the question is what these sizes tell
 CLAIM = "on small subsets the ranking by calibrated cross-entropy is closer to the last one than that by error rate"
 CELLS, SIZE = 20, 1000
 
 
 def claim_of(name: str, data: str, minutes: float, **settings: Any) -> Record:
-    """The claim of paper 000, section 2, on one data set: taus of both rankings by rung."""
+    """The claim of "Small data, big decisions", section 2, on one data set: taus of both rankings by subset size."""
     out = Path("runs") / f"selection-{name}"
     result = supernetic.select(
         data, minutes=minutes, out=out, on_event=lambda event: print(event, file=sys.stderr), **settings
@@ -48,8 +48,8 @@ def claim_of(name: str, data: str, minutes: float, **settings: Any) -> Record:
     }
     for a in record["agreements"]:
         against = "" if a["metric"] == a["target"] else "_against_error"
-        told = {k: round(a[k], 3) for k in ("tau", "low", "high", "sure")} | {"same_best": a["top"]}
-        obtained.setdefault(a["metric"] + against, {})[str(a["size"])] = told
+        numbers = {k: round(a[k], 3) for k in ("tau", "low", "high", "sure")} | {"same_best": a["top"]}
+        obtained.setdefault(a["metric"] + against, {})[str(a["size"])] = numbers
     obtained["decision"] = list(result.sentences)
     obtained["bits_per_label"] = {
         x["model"]: round(x["total"] / x["labels"] / np.log(2), 3) for x in record["decision"]["lengths"]
@@ -62,7 +62,7 @@ def claim_of(name: str, data: str, minutes: float, **settings: Any) -> Record:
     return Record(
         f"selection_{name}",
         CLAIM,
-        "paper 000, section 2",
+        "Small data, big decisions, section 2",
         {"tau of calibrated cross-entropy minus tau of error rate": "above 0"},
         obtained,
         len(result.models),
@@ -98,7 +98,7 @@ def cells_of_nb201(minutes: float) -> Record:
     return Record(
         "selection_nb201",
         "calibrated cross-entropy on 1,000 images ranks NAS-Bench-201 cells as the table does",
-        "paper 000; c10_test_200",
+        "Small data, big decisions; c10_test_200",
         "tau above 0",
         obtained,
         CELLS,
@@ -107,13 +107,13 @@ def cells_of_nb201(minutes: float) -> Record:
         interval=first["interval"],
         spread="jackknife over the cells",
         seeds=[0, 1],
-        scale=f"{CELLS} random cells, one per stage of 8 channels, 2 rungs of {SIZE} images each",
+        scale=f"{CELLS} random cells, one per stage of 8 channels, 2 subsets of {SIZE} images each",
         cpu_minutes=round((getrusage(RUSAGE_CHILDREN).ru_utime - before) / 60, 1),
     )
 
 
 larger = partial(claim_of, models=MODELS)
-JOBS: dict[str, Any] = {  # and the minutes that each is fitted into, unless told otherwise
+JOBS: dict[str, Any] = {  # and the minutes that each is fitted into, unless given otherwise
     "embedded": (partial(claim_of, "embedded", "embedded", sizes=SMALL), 8),
     "fashion_mnist": (partial(larger, "fashion_mnist", "fashion-mnist", sizes=f"{SMALL},60000"), 90),
     "cifar10": (partial(larger, "cifar10", "cifar10", sizes=f"{SMALL},10000"), 60),

@@ -14,7 +14,7 @@ from typing import Any
 from record import HERE, Record
 
 TABLES = ("summary.csv", "claims.csv")
-TOLD = ("text", "verdict", "value", "low", "high")  # of each claim
+CLAIM_FIELDS = ("text", "verdict", "value", "low", "high")  # of each claim
 
 
 def keep(run: Path) -> None:

@@ -3,7 +3,7 @@
     python experiments/supernet_scores.py scores       one supernet, several scores: writes supernet_scores_metrics.toml
     python experiments/supernet_scores.py few_shot     trains what is missing (resumable): supernet_scores_few_shot.toml
     python experiments/supernet_scores.py uniform      the same, of uniform paths: supernet_scores_uniform.toml
-    python experiments/supernet_scores.py votes        both of these supernets as voters (after `ranker.py votes macro`)
+    python experiments/supernet_scores.py ensemble     both supernets in the ensemble (after `ranker.py proxies macro`)
 
 The first two start from the supernet of `supernets.py train macro none`. Few-shot: three copies of it are trained on,
 each on the networks with one option in its first layer; beside them one copy on all networks, for as many steps as the
@@ -48,13 +48,13 @@ NAME = "macro"
 STEPS = 500  # of each part
 PATHS = 3  # of a fair step: as many as a layer has options
 SCORE = "valid/cross_entropy"
-MORE = ("zen", "snip")  # votes that ranker.py leaves out, for their time
+SLOW_PROXIES = ("zen", "snip")  # which ranker.py leaves out, for their time
 ENDS = ("tau", "tau_top10pct")
 Taus = dict[str, list[float]]
 
 
 @cache
-def asked() -> tuple[list[Arch], Any]:
+def scored_networks() -> tuple[list[Arch], Any]:
     """Random networks, then some of the top 10 %; and their truth."""
     archs, truth = networks(NAME)
     return [tuple(a) for a in archs.tolist()], truth
@@ -71,7 +71,7 @@ def scored_images() -> Any:
 
 def pairs_of(metric: str, answers: list[Metrics]) -> list[Pairs]:
     """How a score orders the random networks, and those in the top 10 %; what has no number is last."""
-    truth = asked()[1]
+    truth = scored_networks()[1]
     x = np.array([quality(metric, a) for a in answers])
     x = np.where(np.isnan(x), np.nanmin(x) - 1, x)
     return [count_pairs(x[part], truth[part]) for part in PARTS]
@@ -93,8 +93,8 @@ def _rounded(value: float, interval: tuple[float, float]) -> list[float]:
 
 
 def scores() -> Record:
-    """Accuracy, cross-entropies and the weight angle of one supernet, and votes that ranker.py did not ask."""
-    archs, _ = asked()
+    """Accuracy, cross-entropies and the weight angle of one supernet, and proxies that ranker.py leaves out."""
+    archs, _ = scored_networks()
     images = scored_images()
     supernet = trained(NAME, "none", images)[0].eval()
     found: dict[str, list[Pairs]] = {}
@@ -104,9 +104,9 @@ def scores() -> Record:
         for metric in evaluate.metrics:
             found[f"{metric.removeprefix('valid/')}_{bn}"] = pairs_of(metric, known)
     found["angle"] = pairs_of(ANGLE, AngleEvaluator(supernet_of(NAME, "none"), supernet)(archs))
-    voters = ProxyEvaluator(catalog.space(SPACES[NAME][0]), images, MORE, images=PROXY_IMAGES)
-    scored_by_proxies = voters(archs)
-    found |= {metric.removeprefix("proxy/"): pairs_of(metric, scored_by_proxies) for metric in voters.metrics}
+    proxies = ProxyEvaluator(catalog.space(SPACES[NAME][0]), images, SLOW_PROXIES, images=PROXY_IMAGES)
+    scored_by_proxies = proxies(archs)
+    found |= {metric.removeprefix("proxy/"): pairs_of(metric, scored_by_proxies) for metric in proxies.metrics}
     calibrated, plain = (found[f"{name}_recalibrate"] for name in ("calibrated_cross_entropy", "cross_entropy"))
     obtained = {name: taus(pairs) for name, pairs in found.items()}
     obtained["calibrated_minus_plain"] = more = differences(calibrated, plain)
@@ -132,7 +132,7 @@ def scores() -> Record:
 
 def few_shot() -> Record:
     """Three supernets, each for a third of all networks, against one that was trained as long as the three."""
-    archs, _ = asked()
+    archs, _ = scored_networks()
     options = [str(o) for o in catalog.space(SPACES[NAME][0]).choices[0].options]
     parts: list[Metrics] = [{}] * len(archs)
     for gene, option in enumerate(options):
@@ -157,19 +157,19 @@ def few_shot() -> Record:
 
 def uniform() -> Record:
     """Uniform paths against strictly fair ones, at equal cost, in a longer training than the studies have."""
-    archs, _ = asked()
+    archs, _ = scored_networks()
     return compared(
         "uniform",
         "uniform paths order networks better than strictly fair ones, at equal cost",
-        "against paper 002, section 5, and paper 004, section 5.1, at a small scale",
+        "against Single-path ranking correlations, section 5, and SCARLET-NAS, section 5.1, at a small scale",
         {name: pairs_of(SCORE, _entropies(net, archs)) for name, net in _by_sampler().items()},
         f"{PATHS * SPACES[NAME][2]:,} uniform steps of one path, {SPACES[NAME][2]:,} fair ones of {PATHS}",
     )
 
 
-def votes() -> Record:
-    """The vote that `search` goes by, with the cross-entropies of the uniform and of the fair supernet."""
-    archs, truth = asked()
+def ensemble() -> Record:
+    """The rank ensemble of `search`, with the cross-entropies of the uniform and of the fair supernet."""
+    archs, truth = scored_networks()
     table = table_of(NAME)
     rows = table.find(np.array(archs, dtype=np.int8))
     known = answers(f"{NAME}-votes.json", table)[0]
@@ -180,10 +180,10 @@ def votes() -> Record:
         found[name] = [count_pairs(combine_ranks({n: x[p] for n, x in ballots.items()}), truth[p]) for p in PARTS]
     return compared(
         "votes",
-        "the vote is better with a supernet of uniform paths than with one of fair paths",
+        "the rank ensemble is better with a supernet of uniform paths than with one of fair paths",
         "ours: which sampler search should use",
         found,
-        "supernets of supernet_scores_uniform.toml, votes of ranker.py; ranks among the networks of each end",
+        "supernets of supernet_scores_uniform.toml, proxies of ranker.py; ranks among the networks of each end",
     )
 
 
@@ -191,7 +191,7 @@ def compared(name: str, claim: str, source: str, found: dict[str, list[Pairs]], 
     """The first of several orders of the same networks against the second."""
     first, second, *_ = found
     more = differences(found[first], found[second])
-    told = ", ".join(f"{n} {' and '.join(f'{p.tau():.3f}' for p in pairs)}" for n, pairs in found.items())
+    numbers = ", ".join(f"{n} {' and '.join(f'{p.tau():.3f}' for p in pairs)}" for n, pairs in found.items())
     return Record(
         f"supernet_scores_{name}",
         claim,
@@ -200,7 +200,7 @@ def compared(name: str, claim: str, source: str, found: dict[str, list[Pairs]], 
         {n: taus(pairs) for n, pairs in found.items()} | {f"{first}_minus_{second}": more},
         n=RANDOM + TOP,
         held=more["tau"][1] > 0,
-        sentence=f"tau over random networks and in the top 10 %: {told}; differences {more['tau'][0]:+.3f} "
+        sentence=f"tau over random networks and in the top 10 %: {numbers}; differences {more['tau'][0]:+.3f} "
         f"{more['tau'][1:]} and {more['tau_top10pct'][0]:+.3f} {more['tau_top10pct'][1:]}.",
         interval=more["tau"][1:],
         spread="[tau, low, high], 95 % by jackknife over networks; one training each",
@@ -241,4 +241,4 @@ def _entropies(supernet: Supernet, archs: list[Arch]) -> list[Metrics]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    write_all({"scores": scores, "few_shot": few_shot, "uniform": uniform, "votes": votes})
+    write_all({"scores": scores, "few_shot": few_shot, "uniform": uniform, "ensemble": ensemble})

@@ -140,11 +140,11 @@ def score(name: str, stabiliser: str) -> None:
     images = few_images(data(), IMAGES)
     supernet, _ = trained(name, stabiliser, images)
     archs, truth = networks(name)
-    asked: list[Arch] = [tuple(a) for a in archs.tolist()]
+    scored: list[Arch] = [tuple(a) for a in archs.tolist()]
     begin = process_time()
     scores: dict[str, Any] = {"truth": truth.tolist(), "macs": costs_of(supernet.space, archs).tolist()}
     for bn in ("recalibrate", "batch"):
-        answers = SupernetEvaluator(supernet, images, METRICS, bn=bn)(asked)
+        answers = SupernetEvaluator(supernet, images, METRICS, bn=bn)(scored)
         scores[bn] = {m.removeprefix("valid/"): [a[m] for a in answers] for m in METRICS}
     scores["scoring_minutes"] = round((process_time() - begin) / 60, 1)
     (RUNS / f"{name}-{stabiliser}" / "scores.json").write_text(json.dumps(scores))
@@ -175,7 +175,7 @@ def record() -> None:
             + ", ".join(f"{s} {t:.3f}" for s, t in best.items())
             + "; in the top 10 %: "
             + ", ".join(f"{s} {o['recalibrate']['cross_entropy']['tau_top10pct'][0]:.3f}" for s, o in obtained.items())
-            + ". Whether it held is said of cross-entropy against accuracy, with every stabiliser."
+            + ". The verdict is about cross-entropy against accuracy, with every stabiliser."
             + EARLIER.get(name, ""),
             spread="[tau over random networks, low, high] and [tau in the top 10 %, low, high], 95 % by jackknife",
             seeds=[0],

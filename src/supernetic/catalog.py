@@ -93,8 +93,8 @@ def space(text: str | Space) -> Space:
         return read(Path(text))
     name, _, settings = text.partition(":")
     make = load("space", SPACES, name)
-    made: Space = with_settings(make(), name, settings)
-    return made
+    space_with_settings: Space = with_settings(make(), name, settings)
+    return space_with_settings
 
 
 def table(text: str | Path, of: Space | None = None) -> Table:

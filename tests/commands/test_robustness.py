@@ -98,7 +98,7 @@ def test_networks_without_a_score_are_left_out(runs: tuple[Path, Path], monkeypa
     assert result.between_seeds[0].tau == 1
     assert "3 networks are left out" in result.notes[0]
     monkeypatch.setattr(module, "score", lambda *a, **_: [{"valid/accuracy": 10.0}] * N)
-    assert robustness(runs, n=N).notes[0] == "seed 0 at 2 scores all networks alike"
+    assert robustness(runs, n=N).notes[0] == "seed 0 at 2 gives all networks the same score"
     monkeypatch.setattr(module, "score", lambda *a, **_: [{"valid/accuracy": float("nan")}] * N)
     with pytest.raises(RunError, match=f"fewer than two of {N} networks"):
         robustness(runs, n=N)

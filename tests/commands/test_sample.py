@@ -64,7 +64,7 @@ def test_bad_requests() -> None:
 
 
 def test_equidistant_in_performance() -> None:
-    """Paper 000's way of choosing five cells, here on NAS-Bench-201."""
+    """How "Small data, big decisions" chose five cells, here on NAS-Bench-201."""
     report = sample_equidistant("nasbench201", 5, "c10_valid_200", drop_worst=10)
     values = report.values["c10_valid_200"]
     assert np.diff(values) == pytest.approx(np.full(4, (values[-1] - values[0]) / 4), rel=0.02)

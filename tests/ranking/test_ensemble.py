@@ -45,7 +45,7 @@ def test_beyond_the_references_order_is_kept() -> None:
 def test_reads_back_and_refuses_what_cannot_vote() -> None:
     ballot = RankEnsemble.of(NAMES, networks(10))
     assert RankEnsemble.from_json(ballot.to_json()) == ballot
-    with pytest.raises(InputError, match="a cannot vote: it says the same of all 3"):
+    with pytest.raises(InputError, match="a cannot rank: it is the same for all 3"):
         RankEnsemble.of(["a"], [{"a": 1.0}] * 3)
     with pytest.raises(InputError, match="at least one metric"):
         RankEnsemble.of([], networks(3))

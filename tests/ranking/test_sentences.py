@@ -16,7 +16,7 @@ TAU: dict[str, Any] = {
     "value": 0.52,
     "low": -0.05,
     "high": 0.86,
-    "alike": False,
+    "constant": False,
     "significant": False,
 }
 
@@ -54,6 +54,7 @@ def test_a_tau_that_chance_can_give_is_not_blamed_on_its_interval() -> None:
     [
         ({"low": -0.9, "high": -0.2, "value": -0.6}, "Do not trust this ranking."),
         ({"value": None, "low": None, "high": None, "n": 2}, "is unknown: n = 2 is too small."),
+        ({"value": None, "low": None, "high": None, "constant": True}, "is unknown: all 7 are equal in one of them."),
         ({"value": None, "low": None, "high": None, "alike": True}, "is unknown: all 7 are equal in one of them."),
         ({"score": "table/mean_acc", "significant": True, "low": 0.2}, "Mean_acc ranks networks as"),
         ({"score": "vote/rank", "significant": True, "low": 0.2}, "Rank ensemble ranks networks as"),

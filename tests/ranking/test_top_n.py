@@ -56,7 +56,7 @@ def test_tau_a_is_minus_one_when_the_best_score_highest() -> None:
 
 
 def test_usage_counts_networks_and_share_counts_operations() -> None:
-    # paper 002's example: 3 of 10 networks use an operation, 4 times in all
+    # the example of "Single-path ranking correlations": 3 of 10 networks use an operation, 4 times in all
     archs = np.zeros((10, 6), dtype=np.int8)
     archs[0, 0] = archs[0, 1] = archs[1, 0] = archs[2, 5] = 4
     counted = usage(archs, OPERATIONS)

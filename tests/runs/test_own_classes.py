@@ -55,11 +55,14 @@ def test_a_space_of_a_module_through_train_rank_report_and_resume(own: Any, tmp_
     page = supernetic.report(run)
     assert "own_classes_of_a_user:Mine" in " ".join(page.notes)
     assert supernetic.report(run, trust_code=True).notes == ()
+    assert supernetic.resume(run).to_json() == result.to_json()  # a finished run is read, which needs no code
+    (run / "result.json").unlink()
     with pytest.raises(TrustError, match=r"own_classes_of_a_user:Mine .* --trust-code"):
         supernetic.resume(run)
     sys.modules.pop(own.__name__)
     assert supernetic.resume(run, trust_code=True).to_json() == result.to_json()
     (tmp_path / f"{own.__name__}.py").unlink()
+    (run / "result.json").unlink()
     sys.modules.pop(own.__name__)
     with pytest.raises(RunError, match=r"cannot be imported .*: call the job again with the space as an object"):
         supernetic.resume(run, trust_code=True)

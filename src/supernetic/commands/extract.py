@@ -22,7 +22,7 @@ def extract(run: str | Path, arch: str | Sequence[int], *, step: int | None = No
     Args:
         run: The directory of a run that trained a supernet: of `train`, `search` or `scale`.
         arch: The architecture: a name, its notation, or its genes.
-        step: Take the weights after so many steps, one of the run's snapshots; by default the final ones.
+        step: Take the run's snapshot after this step; by default the final weights.
 
     Returns:
         The network in evaluation mode.

@@ -37,7 +37,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class LatencyReport(Result):
-    """Networks in the order asked for; every network was measured in the same way."""
+    """Networks in the order given; every network was measured in the same way."""
 
     networks: tuple[Timed, ...]
     engine: str

@@ -26,7 +26,7 @@ PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # 
 
 @dataclass(frozen=True)
 class ReportResult(Result):
-    """The page that was written, or the reasons that were asked for."""
+    """The page that was written, or the reasons for a model."""
 
     runs: tuple[str, ...]
     page: str | None
@@ -49,8 +49,15 @@ def report(
 ) -> ReportResult:
     """Rebuild `report.html` of a run; with several runs, write a page that compares them.
 
-    `why` names a model of one run: what it beat and by how much, and what it did not. A comparison goes to `out`, by
-    default beside the first run. Networks of a space that is code are drawn only with `trust_code`.
+    Args:
+        runs: A run directory, or several to compare.
+        why: A model of one run: say what it beat and by how much, and what it did not.
+        out: Where a comparison goes; by default beside the first run.
+        trust_code: Run Python code that a run directory names (docs/received-runs.md). Without it, networks of a space
+            that is code are not drawn.
+
+    Returns:
+        The page, or the reasons.
     """
     paths = [Path(r) for r in ([runs] if isinstance(runs, str | Path) else runs)]
     names = tuple(map(str, paths))
@@ -100,6 +107,6 @@ def _space(run: Path, settings: Mapping[str, Any]) -> Space | None:
 def _finished(space: Any) -> Space:
     """Without what only supernets have: stabilisers, and cells that differ."""
     plain = {"stabiliser": "", "share_cells": True}
-    known = {k: v for k, v in plain.items() if hasattr(space, k)}
-    made: Space = dataclasses.replace(space, **known) if known else space
-    return made
+    changes = {k: v for k, v in plain.items() if hasattr(space, k)}
+    finished: Space = dataclasses.replace(space, **changes) if changes else space
+    return finished

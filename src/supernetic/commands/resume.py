@@ -28,7 +28,7 @@ JOBS = {
 
 @opens_runs
 def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | None = None) -> Result:
-    """Do what the run was asked for, from where it stands; a finished run is read.
+    """Continue a run from where it stands; a finished run is read.
 
     Args:
         run: The run directory.
@@ -50,7 +50,7 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
         inside = f"; it is part of {path.parents[1]}" if kind == "network" else ""
         raise RunError(f"{path} is a run of {kind!r}: only {', '.join(JOBS)} can be resumed{inside}")
     if not isinstance(settings.get("request"), dict):
-        raise RunError(f"{path} does not say what was asked for: give the command that began the run once more")
+        raise RunError(f"{path} has no request in its settings: give the command that began the run once more")
     request, do, read = JOBS[kind]
     if read and (path / RESULT).exists():
         finished: Result = _load(read)(path)
@@ -62,5 +62,5 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
 
 def _load(home: str) -> Any:
     module, _, name = home.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"supernetic.{module}"), name)
-    return found
+    target: Callable[..., Any] = getattr(import_module(f"supernetic.{module}"), name)
+    return target

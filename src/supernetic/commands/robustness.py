@@ -1,4 +1,4 @@
-"""`robustness`: do supernets of other seeds, and earlier stages of one training, order the same networks alike?
+"""`robustness`: do supernets of other seeds, and earlier stages of one training, rank networks in the same order?
 
 Paper: AttentiveNAS, appendix B.
 Differences: networks are ordered by cross-entropy unless another metric is given.
@@ -127,7 +127,7 @@ def robustness(
         raise RunError(f"fewer than two of {n} networks have a finite {metric} everywhere: a training diverged")
     if not usable.all():
         notes.append(f"{n - usable.sum()} networks are left out: not all of their scores are finite")
-    notes += [f"{when} scores all networks alike" for when, (_, v) in scores.items() if np.ptp(v[usable]) == 0]
+    notes += [f"{when} gives all networks the same score" for when, (_, v) in scores.items() if np.ptp(v[usable]) == 0]
     best = np.min if better(metric) == "lower" else np.max
     taus = compare({when: values[usable] for when, (_, values) in scores.items()})
     return RobustnessResult(
@@ -150,7 +150,7 @@ def _count_networks(supernet: str, on_event: OnEvent) -> Callable[[int, int], No
 
 
 def _compared(trainings: dict[Path, dict[str, Any]]) -> list[str]:
-    """Refuse what cannot be compared; what differs beside the seed is said."""
+    """Refuse what cannot be compared; other differences than the seed are noted."""
     (first, one), *others = trainings.items()
     seeds = {one.get("seed"): first}
     notes = []

@@ -86,7 +86,7 @@ def sample(
     searched = catalog.space(space)
     constraints = [parse_where(w) if isinstance(w, str) else w for w in where]
     begin = time.perf_counter()
-    layer_cost = _price(searched, constraints, latency)
+    layer_cost = _latencies(searched, constraints, latency)
     sampler = budget_sampler(searched, constraints, prior=_prior(prior), method=method, layer_cost=layer_cost)
     built = time.perf_counter()
     archs, trials = sampler.sample(np.random.default_rng(seed), n)
@@ -104,10 +104,10 @@ def sample(
     )
 
 
-def _price(
+def _latencies(
     space: Space, constraints: Sequence[Constraint], latency: LatencyTable | str | Path | None
 ) -> LatencyTable | None:
-    """Latencies, if they are asked for."""
+    """Latencies, if a limit needs them or they are given."""
     if latency is None and not any(c.name in ("latency", "latency/ms") for c in constraints):
         return None
     from ..timing.tables import latency_table
@@ -120,8 +120,8 @@ def sample_equidistant(
 ) -> SampleReport:
     """Choose architectures of a benchmark table that are equidistant in one of its columns.
 
-    "Single-path ranking correlations" chose its five NAS-Bench-101 cells so (section 5): the worst 10 % dropped, the
-    others equidistant.
+    "Small data, big decisions" chose its five NAS-Bench-101 cells in this way (section 5): the worst 10 % were dropped,
+    and the others are equidistant.
 
     Args:
         table: The table: a name, or a file.

@@ -1,12 +1,12 @@
 """The skeleton that all jobs share: request, preparation, time plan, steps, result.
 
-    request   a frozen record of what was asked for, kept in `run.toml`
+    request   a frozen record of the settings that the user gave, kept in `run.toml`
     prepare   data loaded, space and recipes known, everything checked; nothing is written
     plan      how much of everything is done, from what this machine can do; a run that exists keeps its plan
     steps     each is done when its file is there, and reads what the steps before it left
     result    read from the run's files, so that a finished run answers at once
 
-Killed at any moment and asked for again, a job goes on at the first step whose file is missing.
+Killed at any moment and started again, a job goes on at the first step whose file is missing.
 """
 
 from __future__ import annotations
@@ -57,11 +57,7 @@ class Job(ABC, Generic[Plan, Outcome]):
 
     kind: ClassVar[str]
     uncompared: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    @abstractmethod
-    def asked(self) -> Request:
-        """What was asked for."""
+    request: Request
 
     @property
     @abstractmethod
@@ -69,8 +65,8 @@ class Job(ABC, Generic[Plan, Outcome]):
         """The default directory's name, after the date."""
 
     def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
-        """Whether a run with these settings was asked for the same."""
-        return settings.get("job") == self.kind and settings.get("request") == self.asked.record()
+        """Whether a run with these settings has the same request."""
+        return settings.get("job") == self.kind and settings.get("request") == self.request.record()
 
     @abstractmethod
     def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> Plan:
@@ -79,6 +75,9 @@ class Job(ABC, Generic[Plan, Outcome]):
         Args:
             earlier: The settings of a run that this one goes on with, whose plan holds; None for a new run.
             spent: Seconds that preparing took.
+
+        Returns:
+            The plan.
         """
 
     @abstractmethod
@@ -90,7 +89,7 @@ class Job(ABC, Generic[Plan, Outcome]):
         """The steps in their order."""
 
     @abstractmethod
-    def planned(self, plan: Plan) -> Result:
+    def planned(self, plan: Plan) -> Outcome:
         """The result of a dry run."""
 
     @abstractmethod
@@ -107,7 +106,7 @@ def run_job(
     out: str | Path | None = None,
     dry_run: bool = False,
     on_event: OnEvent | None = None,
-) -> Outcome | Result:
+) -> Outcome:
     """Prepare a job, plan it and take its steps; a run with the same request goes on where it stands.
 
     Args:
@@ -121,7 +120,7 @@ def run_job(
     """
     send, begin = on_event or ignore, perf_counter()
     job = prepare(send)
-    record = job.asked.record()
+    record = job.request.record()
     path = resolve_directory(out, job.title, job.goes_on_with)
     earlier = read_settings(path) if (path / SETTINGS).exists() else {}
     plan = _plan(job, path, earlier, perf_counter() - begin)

@@ -1,4 +1,4 @@
-"""What a job is asked for: a frozen record that its run keeps and `resume` reads again."""
+"""The request of a job: a frozen record of its settings that its run keeps and `resume` reads again."""
 
 from __future__ import annotations
 

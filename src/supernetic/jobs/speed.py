@@ -49,10 +49,24 @@ def measure(
     workers: int = 1,
     seconds: float = 2.0,
 ) -> Speed:
-    """Time each kind of work for about so many seconds; the supernet and torch's generator stay as they are.
+    """Time each kind of work; the supernet and torch's generator stay as they are.
 
-    `archs` are drawn from the budget: their median in MACs is the typical network, the dearest the largest one unless
-    `largest` is said. Networks are timed with all workers at work at once: processors share caches and even cores.
+    Networks are timed with all workers at work at once: processors share caches and even cores.
+
+    Args:
+        supernet: The supernet.
+        dataset: The images.
+        recipe: Of the supernet's training.
+        retrain: Of a finished network's training.
+        evaluate: Scores architectures.
+        archs: Drawn from the budget; their median in MACs is the typical network.
+        largest: The largest network; by default the one of `archs` with the most MACs.
+        threads: Of the supernet's training.
+        workers: Trainings at a time.
+        seconds: About how long each kind of work is timed.
+
+    Returns:
+        Seconds of each kind of work.
     """
     import copy
 
@@ -77,9 +91,9 @@ def measure(
         typical = archs[int(order[len(order) // 2])]
         pair = tuple(space.blueprint(a) for a in (typical, largest or archs[int(order[-1])]))
         begin = perf_counter()
-        found = map_in_workers(_networks, [(pair, retrain, seconds / 2)] * workers, workers)
-        start = perf_counter() - begin - max(spent for _, spent in found)
-    paces = np.mean([pace for pace, _ in found], axis=0)
+        measured = map_in_workers(_networks, [(pair, retrain, seconds / 2)] * workers, workers)
+        start = perf_counter() - begin - max(spent for _, spent in measured)
+    paces = np.mean([pace for pace, _ in measured], axis=0)
     return Speed(step, evaluation, float(paces[0]), float(paces[1]), max(0.0, start), perf_counter() - first)
 
 

@@ -1,4 +1,4 @@
-"""What the time plans of all jobs share: parts of the time, and recipes in so many steps."""
+"""What the time plans of all jobs share: parts of the time, and recipes of another length."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def fit_parts(
 
 
 def rescale_recipe(recipe: Recipe, schedule: Schedule, steps: int) -> Recipe:
-    """The recipe in so many steps, its warm-up and decays in proportion; `schedule` is its own."""
+    """The recipe with another number of steps, its warm-up and decays in proportion; `schedule` is its own."""
     factor = steps / schedule.steps
 
     def text(duration: float) -> str:

@@ -67,9 +67,7 @@ def study_by(
     """Do what a request says."""
     plan = read_study(request.file, None if request.data is None else str(request.data))
     path = Path(out) if out is not None else _own_directory(plan.name, _identity(plan))
-    result = run_job(partial(StudyJob.prepare, request, plan, path), out=path, dry_run=dry_run, on_event=on_event)
-    assert isinstance(result, StudyResult)
-    return result
+    return run_job(partial(StudyJob.prepare, request, plan, path), out=path, dry_run=dry_run, on_event=on_event)
 
 
 @dataclass(frozen=True)
@@ -102,11 +100,6 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         measure = read_measure(study.measure)
         cells, spaces = check_study(study, measure, path.parent / TRAININGS_FOLDER)
         return cls(request, study, measure, cells, spaces)
-
-    @property
-    def asked(self) -> StudyRequest:
-        """What was asked for."""
-        return self.request
 
     @property
     def title(self) -> str:

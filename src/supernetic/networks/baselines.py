@@ -90,9 +90,9 @@ class Baseline:
                 logits = network.eval()(torch.zeros(shape))
         except Exception as error:
             raise InputError(f"{self.source}: the network cannot take images of {shape}: {error}") from None
-        found = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        if found != (2, self.classes):
-            raise InputError(f"{self.source}: the network must give logits of (2, {self.classes}), got {found}")
+        output = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        if output != (2, self.classes):
+            raise InputError(f"{self.source}: the network must give logits of (2, {self.classes}), got {output}")
         if not any(p.requires_grad for p in network.parameters()):
             raise InputError(f"{self.source}: the network has nothing to train")
         places = [t.untyped_storage().data_ptr() for t in network.state_dict().values() if t.numel()]
@@ -108,26 +108,26 @@ def baseline(source: str | Path, classes: int, in_channels: int, resolution: int
     """
     name = str(source)
     if name.startswith(TIMM_PREFIX):
-        found = Baseline(name, "", classes, in_channels, resolution)
+        network = Baseline(name, "", classes, in_channels, resolution)
         if current_policy().received is not None:
-            require_trust(name, found.sha256)
+            require_trust(name, network.sha256)
         name_code(name)
     else:
         head, _, last = name.rpartition(":")
         file, function = (head, last) if head.endswith(".py") else (name, BUILD_FUNCTION)
-        found = Baseline(Path(file).name, read_code(file), classes, in_channels, resolution, function)
-    found.build()
-    return found
+        network = Baseline(Path(file).name, read_code(file), classes, in_channels, resolution, function)
+    network.build()
+    return network
 
 
 def from_record(record: Mapping[str, Any]) -> Baseline:
     """The baseline of a run's settings, which needs trust unless this call names the same code."""
     values = {k: v for k, v in record.items() if k != "sha256"}
-    found = Baseline(**{**values, "source": record["source"] or "baseline.py"})
-    if record.get("sha256") != found.sha256:
-        raise RunError(f"the text of the baseline {found.source} was changed: its sha256 is {found.sha256[:16]}")
-    require_trust(f"the baseline {found.source}", found.sha256)
-    return found
+    network = Baseline(**{**values, "source": record["source"] or "baseline.py"})
+    if record.get("sha256") != network.sha256:
+        raise RunError(f"the text of the baseline {network.source} was changed: its sha256 is {network.sha256[:16]}")
+    require_trust(f"the baseline {network.source}", network.sha256)
+    return network
 
 
 def _from_text(baseline: Baseline) -> Any:
@@ -159,4 +159,4 @@ def _from_timm(baseline: Baseline) -> Any:
     try:
         return timm.create_model(name, pretrained=True, num_classes=baseline.classes, in_chans=baseline.in_channels)
     except Exception as error:
-        raise InputError(f"the baseline {baseline.source} cannot be made: {error}") from None
+        raise InputError(f"the baseline {baseline.source} cannot be built: {error}") from None

@@ -47,6 +47,15 @@ def mobilenet(budget_macs: float, resolution: int, classes: int, in_channels: in
 
     Small images keep their size in the first layers; where even the narrowest such network is beyond the budget, in the
     last ones.
+
+    Args:
+        budget_macs: The budget.
+        resolution: Of the images.
+        classes: Number of classes.
+        in_channels: Of the images.
+
+    Returns:
+        The network. A budget below the narrowest one is refused.
     """
     for early in (False, True):
         low, high = MIN_WIDTH, 1.0
@@ -72,6 +81,16 @@ def mobilenet_v2(width: float, resolution: int, classes: int, in_channels: int =
     Widths are rounded to multiples of 8 as the authors do it; the head keeps its 1280 channels below a multiplier of 1.
     Of the five halvings only as many are left as leave the last map with 4 x 4 pixels or more (three at 28 or 32
     pixels): the last ones, or with `early` the first ones, which makes a cheaper network.
+
+    Args:
+        width: The multiplier.
+        resolution: Of the images.
+        classes: Number of classes.
+        in_channels: Of the images.
+        early: Whether the first halvings are kept, not the last ones.
+
+    Returns:
+        The network.
     """
     return Blueprint(tuple(_mobilenet(width, resolution, classes, in_channels, early)))
 
@@ -101,7 +120,7 @@ def _mobilenet(width: float, resolution: int, classes: int, in_channels: int, ea
 
 
 def _end(resolution: int, strides: Sequence[int]) -> int:
-    """Side of the last map."""
+    """Resolution of the last map."""
     for stride in strides:
         resolution = halved(resolution, stride)
     return resolution
@@ -121,10 +140,19 @@ def random_at(
     layer_cost: LayerCost | None = None,
     feasible: Feasible | None = None,
 ) -> Arch:
-    """A random network whose MACs differ from `macs` by the share `tolerance` at most, more where there is none.
+    """Draw a random network of about the given MACs, uniformly from those that satisfy all constraints.
 
-    It is drawn uniformly from those that satisfy the constraints on costs in `where`, measured latency included if its
-    `price` is given, and `feasible`, which says of many architectures which of them will do.
+    Args:
+        space: The space.
+        macs: The MACs.
+        rng: Random numbers.
+        tolerance: The share by which MACs may differ; it is doubled until there is a network.
+        where: Constraints on costs.
+        layer_cost: Measured latencies, for constraints on them.
+        feasible: Says of many architectures which of them are allowed.
+
+    Returns:
+        The architecture.
     """
     if tolerance <= 0:
         raise InputError(f"the tolerance must be positive, got {tolerance}")
@@ -146,10 +174,19 @@ def largest(
     layer_cost: LayerCost | None = None,
     feasible: Feasible | None = None,
 ) -> Arch:
-    """The network with the most MACs that satisfies the constraints on costs in `where`, and `feasible`.
+    """The network with the most MACs that satisfies all constraints.
 
     Networks are drawn from a window of MACs, and improved gene by gene; the window is raised above the best found so
     far until it is empty. Exact for limits on MACs alone where the sampler is; else the end may be missed by little.
+
+    Args:
+        space: The space.
+        where: Constraints on costs.
+        layer_cost: Measured latencies, for constraints on them.
+        feasible: Says of many architectures which of them are allowed.
+
+    Returns:
+        The architecture.
     """
     allowed, rng = _Allowed.by(space, where, layer_cost, feasible), np.random.default_rng(0)
     top = extremes(space)[1]
@@ -187,9 +224,9 @@ class _Allowed:
         cls, space: Space, where: Sequence[Constraint], layer_cost: LayerCost | None, feasible: Feasible | None
     ) -> _Allowed:
         """Constraints that are not on costs are not looked at: they need an evaluation."""
-        known = (*METRICS, *(() if layer_cost is None else (layer_cost.name,)))
+        names = (*METRICS, *(() if layer_cost is None else (layer_cost.name,)))
         short = [replace(c, name=c.name.removeprefix("cost/")) for c in where]
-        return cls(space, tuple(c for c in short if c.name in known), layer_cost, feasible)
+        return cls(space, tuple(c for c in short if c.name in names), layer_cost, feasible)
 
     def of(self, archs: Archs) -> Archs:
         """Those among these."""
@@ -198,16 +235,16 @@ class _Allowed:
         return archs if self.feasible is None or not len(archs) else archs[self.feasible(archs)]
 
     def draw(self, window: Constraint, rng: np.random.Generator, sizes: Sequence[int]) -> Archs:
-        """Some of a window of MACs, uniformly; an `InputError` if none was found in draws of these sizes."""
+        """Some of a window of MACs, uniformly; an `InputError` if draws of these sizes hold none."""
         within = replace(self, limits=(*self.limits, window))
         sampler = budget_sampler(self.space, within.limits, layer_cost=self.layer_cost)
         slow = 1 if isinstance(self.space, SequentialSpace) else 20  # without a table, costs take long
         for n in sizes:
-            found = within.of(sampler.propose(rng, -(-n // slow)))
-            if len(found):
-                return found
-        asked = " and ".join(filter(None, map(str, within.limits))) or "all constraints"
-        raise BudgetError(f"{self.space.name}: none of {sum(sizes) // slow:,} draws satisfies {asked}")
+            archs = within.of(sampler.propose(rng, -(-n // slow)))
+            if len(archs):
+                return archs
+        limits = " and ".join(filter(None, map(str, within.limits))) or "all constraints"
+        raise BudgetError(f"{self.space.name}: none of {sum(sizes) // slow:,} draws satisfies {limits}")
 
 
 def _arch(row: npt.NDArray[np.int8]) -> Arch:

@@ -39,8 +39,8 @@ from .scores import scores
 from .training import logits_of, measure, one_thread, training
 
 METRICS = ("valid/accuracy", "valid/cross_entropy")
-LOCK_PATIENCE_S = 60.0  # seconds for the workers of a killed process to notice; they look after every step
-RECIPE_TEXT_FIELDS = ("title", "source")  # of a recipe: they change nothing
+LOCK_PATIENCE_S = 60.0  # for the workers of a killed process to notice; they look after every step
+RECIPE_TEXT_FIELDS = ("title", "source")  # of a recipe: they do not change the training
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Training:
     seed: int
     loading: Mapping[str, Any]  # arguments of `datasets.load`
     inherit: Path | None = None  # weights to start from, as `keep_weights` wrote them; none: from scratch
-    data: str = ""  # the data's fingerprint; found by loading them, if not given
+    data: str = ""  # the data's fingerprint; by default they are loaded for it
 
     def __post_init__(self) -> None:
         if self.recipe.sampler is not None:
@@ -62,8 +62,8 @@ class Training:
     def settings(self) -> dict[str, Any]:
         """Everything that the result depends on."""
         recipe = {k: v for k, v in self.recipe.settings().items() if k not in RECIPE_TEXT_FIELDS}
-        made = self.blueprint
-        network = {"baseline": made.record()} if isinstance(made, Baseline) else {"blueprint": made.to_json()}
+        source = self.blueprint
+        network = {"baseline": source.record()} if isinstance(source, Baseline) else {"blueprint": source.to_json()}
         return {
             "job": "network",
             "seed": self.seed,
@@ -109,10 +109,19 @@ def train_all(
     workers: int,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> list[Trained]:
-    """Train what is not trained yet, in so many processes, and read all results, in the order given.
+    """Train networks; those that are trained already are only read.
 
-    `progress` gets the number of a training, its steps done and its steps in all. Interrupted in any way and called
-    again, it goes on from checkpoints and ends with the same bytes. A training that diverges does not end the others.
+    Interrupted in any way and called again, it goes on from checkpoints and ends with the same bytes. A training that
+    diverges does not end the others.
+
+    Args:
+        trainings: The networks, each with its recipe.
+        directory: Keeps every training under its key.
+        workers: Processes.
+        progress: Receives the number of a training, its steps done and its total steps.
+
+    Returns:
+        The results, in the order given.
     """
     numbers: dict[str, int] = {}
     for i, one in enumerate(trainings):
@@ -155,9 +164,16 @@ def keep_weights(network: nn.Module, directory: Path) -> Path:
 def evaluate(
     network: nn.Module, dataset: Dataset, split: str, resolution: int | None = None
 ) -> tuple[Metrics, npt.NDArray[np.bool_]]:
-    """Accuracy and cross-entropy on a split, and which of its images the network gets right.
+    """Evaluate a network on a split.
 
-    `resolution` is that of the images; a network with a blueprint knows its own.
+    Args:
+        network: In evaluation mode.
+        dataset: The images.
+        split: The split.
+        resolution: Of the images; by default that of the network's blueprint, else the data's.
+
+    Returns:
+        Accuracy and cross-entropy, and which images the network classifies correctly.
     """
     if resolution is None:
         resolution = network.blueprint.resolution if isinstance(network, Network) else dataset.resolution
@@ -178,19 +194,19 @@ def _loaded(loading: str) -> Dataset:
 
 def _train(item: tuple[Training, Path], report: Report) -> None:
     """Train one network to its end."""
-    asked, path = item
-    settings, dataset = asked.settings, dataset_of(asked.loading)
+    task, path = item
+    settings, dataset = task.settings, dataset_of(task.loading)
     if dataset.fingerprint != settings["data"]:
         raise RunError(f"{path} is of other data than {dataset.source} holds now")
-    resolution = asked.blueprint.resolution
+    resolution = task.blueprint.resolution
     with one_thread(), open_run(path, settings, patience=LOCK_PATIENCE_S) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
-        network = _fresh(asked.blueprint, asked.seed)
-        if asked.inherit is not None:
-            _inherit(network, asked.inherit)
+        network = _fresh(task.blueprint, task.seed)
+        if task.inherit is not None:
+            _inherit(network, task.inherit)
         try:
-            for p in training(network, resolution, dataset, asked.recipe, asked.seed, run):
+            for p in training(network, resolution, dataset, task.recipe, task.seed, run):
                 report(p.step, p.steps)
         except InputError:
             raise
@@ -207,9 +223,9 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
         run.write(RESULT, json.dumps(record, indent=1) + "\n")
 
 
-def _fresh(made: Blueprint | Baseline, seed: int = 0) -> nn.Module:
+def _fresh(source: Blueprint | Baseline, seed: int = 0) -> nn.Module:
     """The network with fresh weights."""
-    return made.build(seed) if isinstance(made, Baseline) else build(made, seed=seed)
+    return source.build(seed) if isinstance(source, Baseline) else build(source, seed=seed)
 
 
 def _recorded(settings: Mapping[str, Any]) -> nn.Module:

@@ -19,13 +19,13 @@ SCORES = ("cross_entropy", "calibrated_cross_entropy", "accuracy")  # the first 
 CALIBRATION_SPLIT = "calibrate"  # the split on which temperatures are fitted
 
 
-def full_names(split: str, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Full names of all scores of a split, or of those wanted."""
+def full_names(split: str, requested: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Full names of all scores of a split, or the requested ones, checked."""
     names = tuple(f"{split}/{score}" for score in SCORES)
-    for name in wanted or ():
+    for name in requested or ():
         if name not in names:
             raise UnknownNameError("metric", name, names)
-    return tuple(wanted or names)
+    return tuple(requested or names)
 
 
 def splits_of(metrics: Sequence[str]) -> tuple[str, ...]:
@@ -36,21 +36,27 @@ def splits_of(metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def scores(metrics: Sequence[str], logits: Mapping[str, Logits], labels: Mapping[str, Labels]) -> Metrics:
-    """The metrics of one network, from logits and labels by split; all NaN if a logit is not finite.
+    """Compute the metrics of one network.
 
-    Cross-entropies are in nats, lower is better; accuracy is in percent.
+    Args:
+        metrics: Full names.
+        logits: By split.
+        labels: By split.
+
+    Returns:
+        Cross-entropies in nats, accuracy in percent; all NaN if a logit is not finite.
     """
     if not all(np.isfinite(z).all() for z in logits.values()):
         return dict.fromkeys(metrics, nan)
-    found: Metrics = {}
+    values: Metrics = {}
     for name in metrics:
         split, _, score = name.partition("/")
         match score:
             case "accuracy":
-                found[name] = calibration.accuracy(logits[split], labels[split])
+                values[name] = calibration.accuracy(logits[split], labels[split])
             case "cross_entropy":
-                found[name] = calibration.cross_entropy(logits[split], labels[split])
+                values[name] = calibration.cross_entropy(logits[split], labels[split])
             case _:
                 t = calibration.safe_temperature(logits[CALIBRATION_SPLIT], labels[CALIBRATION_SPLIT])
-                found[name] = calibration.cross_entropy(logits[split], labels[split], t)
-    return found
+                values[name] = calibration.cross_entropy(logits[split], labels[split], t)
+    return values

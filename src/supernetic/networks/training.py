@@ -18,18 +18,26 @@ from ..training.recipe import Recipe
 from .scores import Logits, scores, splits_of
 
 VALIDATION_BATCH_IMAGES = 256  # images that are validated at a time
-
-
 TASK = "network"  # its name in metrics.jsonl and among the checkpoints
-
-
 MIN_RECORDS = 10  # times in a training that progress is recorded, at least
 
 
 def training(
     network: nn.Module, resolution: int, dataset: Dataset, recipe: Recipe, seed: int, run: Run | None = None
 ) -> Iterator[Progress]:
-    """The steps of a network's training on images of a side; with a `run`, recorded and resumed there."""
+    """Train a network, step by step.
+
+    Args:
+        network: The network.
+        resolution: Of its images.
+        dataset: The images.
+        recipe: Training settings.
+        seed: Of the batches.
+        run: Records the training, which is resumed from there.
+
+    Yields:
+        The progress after each step.
+    """
     augment = parse(recipe.augment) if recipe.augment else None
     batches = Batches(dataset, "train", recipe.batch_size, seed, augment, resolution=resolution)
     steps = plan_for(network, batches, None, recipe).steps
@@ -47,11 +55,11 @@ def measure(network: nn.Module, resolution: int, dataset: Dataset, metrics: Sequ
 
 @torch.inference_mode()
 def logits_of(network: nn.Module, resolution: int, dataset: Dataset, split: str) -> Logits:
-    """Logits of a split's images, in the order of the images there."""
-    found: list[Tensor] = [
+    """Logits of a split's images, in the order of the split."""
+    outputs: list[Tensor] = [
         network(x) for x, _ in Batches(dataset, split, VALIDATION_BATCH_IMAGES, resolution=resolution).evaluate()
     ]
-    logits: Logits = torch.cat(found).numpy()
+    logits: Logits = torch.cat(outputs).numpy()
     return logits
 
 

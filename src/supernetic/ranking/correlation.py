@@ -140,7 +140,7 @@ def _ascending(values: Ints) -> Ints:
     slot = np.arange(n)
     for level in reversed(range(max(n - 1, 0).bit_length())):
         half = 1 << level
-        start = place >> (level + 1) << (level + 1)  # of the element's block, in places and in slots alike
+        start = place >> (level + 1) << (level + 1)  # of the element's block, in places as in slots
         is_left = place & half == 0
         lefts = np.concatenate(([0], np.cumsum(is_left)))
         before = lefts[slot] - lefts[start]  # lefts of the block that come earlier in ascending order

@@ -1,4 +1,4 @@
-"""A vote that knows its voters' usual answers: the score of one network, whatever is asked with it.
+"""The mean rank of a network by several metrics, among reference networks: a score of its own for each network.
 
 Paper: as `ranking.combine`.
 Differences: ranks of a list change with the list. Here they are places among reference networks that stay the same, so
@@ -33,12 +33,12 @@ class RankEnsemble:
         """From the answers for the reference networks; NaN is left out."""
         answers = {}
         for name in metrics:
-            known = sorted(x for x in (quality(name, m) for m in reference) if not isnan(x))
-            if len(set(known)) < 2:
-                raise InputError(f"{name} cannot vote: it says the same of all {len(reference)} reference networks")
-            answers[name] = tuple(known)
+            values = sorted(x for x in (quality(name, m) for m in reference) if not isnan(x))
+            if len(set(values)) < 2:
+                raise InputError(f"{name} cannot rank: it is the same for all {len(reference)} reference networks")
+            answers[name] = tuple(values)
         if not answers:
-            raise InputError("a vote needs at least one metric, got none")
+            raise InputError("a rank ensemble needs at least one metric, got none")
         return cls(answers)
 
     def rank(self, metrics: Mapping[str, float]) -> float:
@@ -46,16 +46,16 @@ class RankEnsemble:
 
         Between two references it is interpolated, beyond the last one it stays within one more place. A NaN is last.
         """
-        return float(np.mean([_place(known, quality(name, metrics)) for name, known in self.answers.items()]))
+        return float(np.mean([_place(values, quality(name, metrics)) for name, values in self.answers.items()]))
 
     def to_json(self) -> dict[str, list[float]]:
         """What `from_json` reads."""
-        return {name: list(known) for name, known in self.answers.items()}
+        return {name: list(values) for name, values in self.answers.items()}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> RankEnsemble:
-        """The ballot that `to_json` wrote."""
-        return cls({name: tuple(known) for name, known in record.items()})
+        """The ensemble that `to_json` wrote."""
+        return cls({name: tuple(values) for name, values in record.items()})
 
 
 def quality(name: str, metrics: Mapping[str, float]) -> float:
@@ -63,10 +63,11 @@ def quality(name: str, metrics: Mapping[str, float]) -> float:
     return table.quality(name, metrics[name])
 
 
-def _place(known: Sequence[float], value: float) -> float:
+def _place(reference: Sequence[float], value: float) -> float:
     if isnan(value):
-        value = known[0]
-    values, first = np.unique(known, return_index=True)
-    places = (average_ranks(np.array(known))[first] - 1) / (len(known) - 1)  # equal answers share their mean place
+        value = reference[0]
+    values, first = np.unique(reference, return_index=True)
+    last = len(reference) - 1
+    places = (average_ranks(np.array(reference))[first] - 1) / last  # equal answers share their mean place
     beyond = (max(value - values[-1], 0) + min(value - values[0], 0)) / (values[-1] - values[0])
-    return float(np.interp(value, values, places) + beyond / (1 + abs(beyond)) / (len(known) - 1))
+    return float(np.interp(value, values, places) + beyond / (1 + abs(beyond)) / last)

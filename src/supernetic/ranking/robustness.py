@@ -1,4 +1,4 @@
-"""Robustness of training: does a second seed, or a longer training, order the same sub-networks alike?
+"""Robustness of training: does a second seed, or a longer training, rank sub-networks in the same order?
 
 Paper: AttentiveNAS, appendix B: 1,024 random sub-networks, scored by supernets of several seeds (each with its
 own split of the data) early and late; Kendall's tau between seeds, and between early and late.

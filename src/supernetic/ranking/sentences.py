@@ -11,7 +11,7 @@ from typing import Any
 from .. import metrics
 
 NOT_SIGNIFICANT = "not significant"
-INTERVAL_REASON = "the 95 % interval includes 0"  # is told the first time that something is not significant
+INTERVAL_REASON = "the 95 % interval includes 0"  # is given the first time that something is not significant
 SPREAD_SENTENCE = (
     "Intervals are over test images. Each network was trained once, so they do not include the spread between "
     "trainings."
@@ -43,8 +43,8 @@ def trust_sentences(trust: Facts) -> list[str]:
 
 def decided(trust: Facts) -> list[Facts]:
     """The comparisons that have an interval."""
-    known = trust.get("comparisons") or ()
-    return [c for c in known if c.get("low") is not None and c.get("high") is not None]
+    comparisons = trust.get("comparisons") or ()
+    return [c for c in comparisons if c.get("low") is not None and c.get("high") is not None]
 
 
 def outcome(low: float, high: float) -> str:
@@ -53,7 +53,7 @@ def outcome(low: float, high: float) -> str:
 
 
 def not_significant(*, explained: bool = False) -> str:
-    """The words for a result whose interval includes 0; the reason is told once in a text."""
+    """The words for a result whose interval includes 0; the reason is given once in a text."""
     return NOT_SIGNIFICANT if explained else f"{NOT_SIGNIFICANT} ({INTERVAL_REASON})"
 
 
@@ -70,7 +70,7 @@ def tau_sentence(tau: Facts) -> str:
         One sentence, with tau, its interval and the number of networks; two if the order is reversed.
     """
     score, truth = metrics.label(tau["score"]), _truth(tau["truth"])
-    if tau.get("alike"):
+    if tau.get("constant") or tau.get("alike"):  # as version 0.1.0 has it
         return f"Whether {score} ranks networks as {truth} does is unknown: all {tau['n']} are equal in one of them."
     if any(tau.get(k) is None for k in ("value", "low", "high")):
         return f"Whether {score} ranks networks as {truth} does is unknown: n = {tau['n']} is too small."

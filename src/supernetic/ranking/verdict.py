@@ -31,7 +31,7 @@ class Agreement:
     value: float | None
     low: float | None
     high: float | None
-    alike: bool = False  # all networks have the same score, or the same truth
+    constant: bool = False  # all networks have the same score, or the same truth
 
     @property
     def significant(self) -> bool:
@@ -65,7 +65,7 @@ def agreement(score: str, truth: str, x: Sequence[float], y: Sequence[float]) ->
     if len(both) < MIN_NETWORKS:
         return Agreement(score, truth, len(both), None, None, None)
     if (np.ptp(both, axis=0) == 0).any():
-        return Agreement(score, truth, len(both), None, None, None, alike=True)
+        return Agreement(score, truth, len(both), None, None, None, constant=True)
     pairs = count_pairs(both[:, 0], both[:, 1])
     value, low, high = (float(v) if isfinite(v) else None for v in (pairs.tau(), *pairs.interval()))
     return Agreement(score, truth, len(both), value, low, high)

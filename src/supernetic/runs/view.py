@@ -116,7 +116,7 @@ class RunView:
     result: Mapping[str, Any]
     trust: Mapping[str, Any]
     proxies: Mapping[str, int]  # of a rank ensemble: how many reference networks each metric scored
-    trials: tuple[Trial, ...]  # those that count, in the order asked
+    trials: tuple[Trial, ...]  # those that count, in the order of evaluation
     statuses: Mapping[str, int]
     first: int  # how many trials of any status began the search at random
     sampled: tuple[Trial, ...]  # those among them that count

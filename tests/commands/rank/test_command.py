@@ -114,7 +114,7 @@ def test_scores_are_held_against_one_another() -> None:
     few = nb201("macs", against="c10_valid_12", sample=500, sample_top=100).against
     assert few is not None
     assert few.interval[0] < 0 < few.interval[1]
-    assert ": no difference is shown, tau -0.04" in few.line()
+    assert ": not significant, tau -0.04" in few.line()
     joined = nb201("macs + c10_valid_12", against="macs + c10_valid_12").against
     assert joined is not None
     assert (joined.more, joined.more_top10pct) == (0.0, 0.0)

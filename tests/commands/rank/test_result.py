@@ -41,7 +41,7 @@ def test_summary_for_people() -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "verdict"), [((0.1, 0.3), "better"), ((-0.3, -0.1), "worse"), ((-0.1, 0.3), "no difference is shown")]
+    ("interval", "verdict"), [((0.1, 0.3), "better"), ((-0.3, -0.1), "worse"), ((-0.1, 0.3), "not significant")]
 )
 def test_a_comparison_says_no_more_than_its_interval(interval: tuple[float, float], verdict: str) -> None:
     line = Against("macs", sum(interval) / 2, interval, 0.0, (float("nan"), float("nan"))).line()

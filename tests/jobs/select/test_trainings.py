@@ -60,12 +60,12 @@ def test_everything_that_matters_is_in_the_key() -> None:
     assert asked(recipe=replace(asked().recipe, title="another name")).key == keys[0]
 
 
-def test_a_rung_can_be_sent_to_a_worker() -> None:
+def test_a_training_can_be_sent_to_a_worker() -> None:
     for one in (asked(), asked(model=parse_model("s3ta", 10, 1, 8))):
         assert pickle.loads(pickle.dumps((work, one))) == (work, one)
 
 
-def test_small_rungs_have_small_batches() -> None:
+def test_small_subsets_have_small_batches() -> None:
     assert [recipe_for(RECIPE, n).batch_size for n in (20, 250, 4000, 8000)] == [2, 14, 225, 256]
     assert recipe_for(replace(RECIPE, batch_size=1), 250).batch_size == 1
     assert recipe_for(RECIPE, 250, 0.5).lr == 0.5

@@ -64,9 +64,9 @@ def rank(
             table of the space or, if there is none, the architectures by which your numbers are given.
         without: Operations to mask.
         unique: Count networks instead of encodings; by default where the space says which encodings coincide.
-        sample: Take so many at random, 0 for all. By default all, but 1,000 for supernets and proxies, and 20 for
+        sample: Networks to take at random, 0 for all. By default all, but 1,000 for supernets and proxies, and 20 for
             trainings on a subset.
-        sample_top: And so many of the true top 10 %, on which the correlation in the top 10 % is then measured. By
+        sample_top: Further networks of the true top 10 %, on which the correlation in the top 10 % is then measured. By
             default none, but 300 for supernets and proxies.
         top: Sizes of the top-N groups.
         combine: How several scores are combined: "mean-rank" or "log-rank".
@@ -75,7 +75,7 @@ def rank(
         workers: Trainings on a subset at a time.
         seed: Of all random numbers.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
-        on_event: Hears how many networks are scored.
+        on_event: Receives how many networks are scored.
 
     Returns:
         Correlations with intervals, and what choosing by the score would cost.

@@ -119,7 +119,7 @@ class Sample:
 
 
 def sample_size(usual: SampleSize, random: int | None, top: int | None) -> SampleSize:
-    """The sizes that are asked for, or the usual ones."""
+    """The given sizes, or the usual ones."""
     for name, value in (("sample", random), ("sample_top", top)):
         if value is not None and value < 0:
             raise InputError(f"{name} must not be negative, got {value}")

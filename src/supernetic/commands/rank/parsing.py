@@ -139,8 +139,8 @@ class ScoreParser:
             return CostColumn(text, short)
         if file := _FILE.fullmatch(text):
             return FileColumn(text, file[1], file[2] or "")
-        if found := find_runs(text):
-            return RunScore(text, found[0], metric_of(found[1]), settings.bn)
+        if runs := find_runs(text):
+            return RunScore(text, runs[0], metric_of(runs[1]), settings.bn)
         if is_subset_training(text):
             return SubsetTrainingScore(text, parse_subset(text), settings.data, settings.seed, settings.workers)
         if is_proxy(text):

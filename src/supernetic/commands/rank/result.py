@@ -1,4 +1,4 @@
-"""What `rank` found: correlations for people and for programs."""
+"""The result of `rank`: correlations for people and for programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Against:
     def line(self) -> str:
         """A sentence for people."""
         low, high = self.interval
-        verdict = "better" if low > 0 else "worse" if high < 0 else "no difference is shown"
+        verdict = "better" if low > 0 else "worse" if high < 0 else "not significant"
         return (
             f"  against      {self.score}: {verdict}, tau {_number(self.more)} {_range(self.interval)}; "
             f"in top 10 % {_number(self.more_top10pct)} {_range(self.interval_top10pct)}"
@@ -59,7 +59,7 @@ class RankResult(Result):
     weighted_tau: float
     top_n: tuple[Group, ...]
     random: Group
-    tau_a: float
+    tau_a: float  # as in "Single-path ranking correlations": tau of the mean score over N
     top10pct: Group
     regret: dict[int, Outcome]  # by the number of networks that would be trained
     top1pct: Outcome
@@ -93,7 +93,7 @@ class RankResult(Result):
             "  top N        tau     95 % interval     mean score",
             *(_row(f"{g.n}", g) for g in self.top_n),
             _row(f"random {self.random.n}", self.random),
-            f"  tau_a        {_number(self.tau_a)}  of the mean score over N; -1 is ideal",
+            f"  trend        {_number(self.tau_a)}  tau of the mean score over N; -1 is ideal",
             "",
             *self._choosing(),
             *([self.against.line()] if self.against else []),

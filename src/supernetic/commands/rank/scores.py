@@ -76,7 +76,7 @@ class Score(ABC):
 
         Args:
             table: Architectures and their space.
-            rows: Those rows of the table that are asked for.
+            rows: The rows of the table to score.
             on_event: Hears how far it is, where that takes time.
 
         Returns:

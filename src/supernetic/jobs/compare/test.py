@@ -43,7 +43,13 @@ Bools = npt.NDArray[np.bool_]
 
 
 def test_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
-    """Test every network once; no other step sees the test split."""
+    """Take the step `test`: evaluate every network once. No other step sees the test split.
+
+    Args:
+        comparison: The data and the user's own networks.
+        run: The run.
+        send: Receives progress.
+    """
     trained = read_trained_networks(run.path)
     records: list[NetworkRecord] = []
     correct: dict[str, Bools] = {}
@@ -123,7 +129,12 @@ def _latency(network: nn.Module) -> dict[str, Any] | None:
 
 
 def judge(comparison: Comparison, run: Run) -> None:
-    """Facts about how far the result can be trusted; `ranking.sentences` words them."""
+    """Take the step `judge`: how far the result can be trusted. `ranking.sentences` puts these facts into words.
+
+    Args:
+        comparison: The space and the score.
+        run: The run.
+    """
     records = read_networks(run.path)
     tau = _agreement(comparison.score, records)
     contests = list(_contests(records, _correct(run)))

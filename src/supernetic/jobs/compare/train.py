@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 
 def train_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
-    """Derive the chosen, train them and their controls; what was trained already is only read."""
+    """Take the step `compare`; trainings that are finished are only read.
+
+    Args:
+        comparison: The networks, and how they are trained.
+        run: The run.
+        send: Receives progress.
+    """
     entries, remarks = comparison.candidates(run)
     for remark in remarks:
         send(Event(COMPARE, remark))
@@ -45,7 +51,7 @@ def train_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
 def _derive(
     comparison: Comparison, run: Run, entries: Sequence[Candidate]
 ) -> dict[str, tuple[Network, FoldReport | None]]:
-    """With the supernet's weights: the chosen, and whatever starts its training from there."""
+    """By name, networks with the supernet's weights: the chosen ones, and those whose training starts from there."""
     from ...derivation.derive import derive
     from ...training.checkpoint import write
 
@@ -63,7 +69,7 @@ def _derive(
 
 
 def architecture(candidate: Candidate) -> Arch:
-    """Of a candidate that has one."""
+    """The architecture of a candidate that has one."""
     assert candidate.arch is not None
     return candidate.arch
 
@@ -92,7 +98,7 @@ def _train(
     derived: Mapping[str, tuple[Network, FoldReport | None]],
     send: OnEvent,
 ) -> dict[str, Trained]:
-    """By name, all trained in the same way."""
+    """By name, the trainings of all networks."""
     from ...networks.pool import Training, train_all
 
     def training(c: Candidate) -> Training:

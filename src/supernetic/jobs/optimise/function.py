@@ -37,7 +37,7 @@ class FunctionEvaluator:
 
     @property
     def test(self) -> frozenset[str]:
-        """None that could be told from the others."""
+        """None: nothing tells test metrics from the others."""
         return frozenset()
 
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:

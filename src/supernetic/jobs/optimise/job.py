@@ -68,7 +68,7 @@ def optimise(
         budget: the most evaluations.
         seed: of the searcher's draws.
         out: the run directory; by default `runs/<date>-<space>`.
-        on_event: told of the progress and of evaluations that fail.
+        on_event: receives the progress, and evaluations that fail.
 
     Returns:
         All trials, and the front among them.
@@ -111,12 +111,12 @@ def _plan(
     where: Sequence[str | Constraint],
     searcher: str | Searcher,
 ) -> _Plan:
-    """What is asked for, with full names."""
+    """Objectives and limits with full names, the searcher and the evaluator."""
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of an architecture, got {type(evaluate).__name__}")
     own: tuple[str, ...] = tuple(evaluate.metrics) if is_evaluator(evaluate) else ()  # type: ignore[union-attr]
-    asked = objectives or (f"max {own[0] if own else SCORE}", "min cost/macs")
-    goals = tuple(_named(parse_objective(o) if isinstance(o, str) else o, own) for o in asked)
+    texts = objectives or (f"max {own[0] if own else SCORE}", "min cost/macs")
+    goals = tuple(_named(parse_objective(o) if isinstance(o, str) else o, own) for o in texts)
     limits = tuple(combine(_named(parse_where(w) if isinstance(w, str) else w, own) for w in where).values())
     _check_goals(goals)
     names = list(dict.fromkeys([*(goal.name for goal in goals), *(limit.name for limit in limits)]))
@@ -143,7 +143,7 @@ def _check_goals(goals: Sequence[Objective]) -> None:
 
 
 def _evaluator(space: Space, evaluate: Any, own: Sequence[str], names: Sequence[str]) -> Evaluator:
-    """The user's metrics, and costs: MACs and parameters always, others where they are asked for."""
+    """The user's metrics, and costs: MACs and parameters always, others where they are needed."""
     costs = tuple(c for c in COSTS if c not in own and (c in names or c != "cost/peak"))
     if own:
         for name in names:
@@ -154,7 +154,7 @@ def _evaluator(space: Space, evaluate: Any, own: Sequence[str], names: Sequence[
     return CombinedEvaluator((FunctionEvaluator(evaluate, required), CostEvaluator(space, costs)))
 
 
-def _settings(plan: _Plan, asked: str | Space, evaluate: Any, budget: int, seed: int) -> dict[str, Any]:
+def _settings(plan: _Plan, requested: str | Space, evaluate: Any, budget: int, seed: int) -> dict[str, Any]:
     engine: Any = plan.searcher
     return {
         "job": JOB,
@@ -162,15 +162,15 @@ def _settings(plan: _Plan, asked: str | Space, evaluate: Any, budget: int, seed:
         "evaluations": budget,
         "objectives": [str(o) for o in plan.task.objectives],
         "where": [dataclasses.asdict(c) for c in plan.task.constraints],
-        "space": _space_record(asked, plan.task.space),
+        "space": _space_record(requested, plan.task.space),
         "searcher": {"name": type(engine).__name__, **dataclasses.asdict(engine)},
         "evaluate": record_of(evaluate),
     }
 
 
-def _space_record(asked: str | Space, space: Space) -> dict[str, Any]:
+def _space_record(requested: str | Space, space: Space) -> dict[str, Any]:
     """Enough to make the space again, where that is possible: not for a class of the user's own."""
-    record = space_record(asked, space)
+    record = space_record(requested, space)
     try:
         space_of(Path(), {"space": json.loads(json.dumps(record))})
     except (SupernetError, AttributeError, KeyError, TypeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""What `optimise` found."""
+"""The result of `optimise`."""
 
 from __future__ import annotations
 

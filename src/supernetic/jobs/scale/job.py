@@ -44,7 +44,6 @@ from .step import OBJECTIVE, SEARCH, FamilySearch, scorer
 if TYPE_CHECKING:
     from ...supernets.supernet import Supernet
     from ...training.recipe import Recipe
-    from ...training.schedule import Plan as Schedule
 
 MEASURED_ARCHS = 12  # that are drawn to see how fast everything is
 
@@ -103,7 +102,7 @@ def scale(
         order: Networks by which it is seen whether accuracy follows MACs.
         recipe: Training settings of the super-supernet, a TOML file.
         retrain_recipe: Training settings of finished networks.
-        limit: Take a subset of so many images.
+        limit: Take a subset of this many images.
         threads: Processor threads of the super-supernet's training; half the processors by default.
         workers: Networks that are trained at a time; as many as processors by default.
         device: `cpu`, `cuda` or `auto`.
@@ -126,10 +125,18 @@ def scale(
 def scale_by(
     request: ScaleRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
 ) -> Family:
-    """Do what a request says."""
-    result = run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
-    assert isinstance(result, Family)
-    return result
+    """Run the job of a request.
+
+    Args:
+        request: The settings.
+        out: The run directory.
+        dry_run: Check everything, return the plan, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The result; after a dry run, what would be done.
+    """
+    return run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
 @dataclass(frozen=True)
@@ -147,17 +154,12 @@ class ScaleJob(Job[ScalePlan, Family]):
 
     @classmethod
     def prepare(cls, request: ScaleRequest, send: OnEvent) -> ScaleJob:
-        """Everything that can be known and refused before the first step."""
+        """Load and check everything, before anything is written."""
         training, budgets, notes = _training(request)
         for line in notes:
             send(Event("prepare", line))
         recipe = network_recipe(request.retrain_recipe)
         return cls(request, training, budgets, recipe, request.workers or usual_workers(), notes)
-
-    @property
-    def asked(self) -> ScaleRequest:
-        """What was asked for."""
-        return self.request
 
     @property
     def title(self) -> str:
@@ -189,22 +191,13 @@ class ScaleJob(Job[ScalePlan, Family]):
         }
         if request.minutes is None and None not in given.values():
             return ScalePlan(networks=len(costs), models=members, workers=self.workers, stages=budgets.stages, **given)
-        supernet, network = self._schedules()
+        supernet, network = self.training.schedules(self.recipe)
         speed, typical = self._speed()
         plan = make_plan(
             speed, request.minutes, costs, typical, stages=budgets.stages, supernet_steps=supernet.steps,
             network_steps=network.steps, models=members, workers=self.workers, spent=spent,
         )  # fmt: skip
         return replace(plan, **{k: v for k, v in given.items() if v})
-
-    def _schedules(self) -> tuple[Schedule, Schedule]:
-        """The recipes' own lengths: of the super-supernet's, of a finished network's."""
-        from ...training.loop import plan_for
-        from ...training.schedule import plan_of
-
-        training = self.training
-        supernet = plan_for(training.supernet, training.batches(), training.recipe.sampler, training.recipe)
-        return supernet, plan_of(self.recipe, training.batches(self.recipe.batch_size).steps_per_epoch)
 
     def _speed(self) -> tuple[Any, tuple[float, float]]:
         """How fast everything is, and the MACs of the two networks that were timed."""
@@ -243,7 +236,7 @@ class ScaleJob(Job[ScalePlan, Family]):
 
     def _recipes(self, plan: ScalePlan) -> tuple[Recipe, Recipe]:
         """Of the super-supernet and of finished networks, in as many steps as the plan says."""
-        supernet, network = self._schedules()
+        supernet, network = self.training.schedules(self.recipe)
         recipe = rescale_recipe(self.training.recipe, supernet, plan.supernet_steps)
         return recipe, rescale_recipe(self.recipe, network, plan.network_steps)
 

@@ -38,13 +38,24 @@ B0 = (
 
 
 def curves(space: Scaled, state: State, curve: str, ties: Ties = "middle", stages: int | None = None) -> Growth:
-    """Curves through the strategies of a state, or of its first stages."""
+    """Fit curves through the strategies of a state.
+
+    Args:
+        space: The space.
+        state: The searched strategies.
+        curve: The family of curves, or `best`.
+        ties: Which of equal strategies counts.
+        stages: Only the first stages; by default all.
+
+    Returns:
+        The curves.
+    """
     rows = factors_of(space, state.strategies, ties)[:stages]
     return compare(rows)[0] if curve == BEST_CURVE else generalise(rows, curve)
 
 
 def family(space: Scaled, state: State, growth: Growth, beyond: int) -> list[Candidate]:
-    """s0, s1, ...: the base, the searched, and `beyond` extrapolated ones."""
+    """The family: the base s0, its searched siblings s1, ..., and `beyond` extrapolated ones."""
     assert state.base is not None
     base = space.base.blueprint(state.base)
     stages = len(state.strategies)
@@ -67,27 +78,27 @@ def scaling_at(space: Scaled, growth: Growth, stage: int) -> Scaling:
 
 
 def controls(space: Scaled, state: State, members: Sequence[Candidate], curve: str) -> Iterator[Candidate]:
-    """What the members are compared with, each with one of them."""
+    """The networks that the members of the family are compared with."""
     assert state.base is not None
     base, rule, spatial = space.base.blueprint(state.base), space.strategies.rule, space.strategies.spatial
     name = _named(space, state.base)
     stages = len(state.strategies)
     if stages > 1:
         scaling = scaling_at(space, curves(space, state, curve, stages=stages - 1), stages)
-        made = _member(f"general-{stages}", GENERALISED, base, scaling, name)
-        yield replace(made, against=f"s{stages}")
+        control = _member(f"general-{stages}", GENERALISED, base, scaling, name)
+        yield replace(control, against=f"s{stages}")
     standard, called = standard_base(base, space)
     for j, member in enumerate(members):
         if j:
-            made = _member(f"compound-{j}", COMPOUND, base, compound(base, member.macs, rule, spatial), name)
-            yield replace(made, against=member.name)
+            control = _member(f"compound-{j}", COMPOUND, base, compound(base, member.macs, rule, spatial), name)
+            yield replace(control, against=member.name)
         scaling = at_width(standard, member.macs, _depth(space, state, curve, j), _resolution(member), rule, spatial)
-        made = _member(f"standard-{j}", STANDARD, standard, scaling, called)
-        yield replace(made, against=member.name)
+        control = _member(f"standard-{j}", STANDARD, standard, scaling, called)
+        yield replace(control, against=member.name)
 
 
 def standard_base(base: Blueprint, space: Scaled) -> tuple[Blueprint, str]:
-    """What one would have taken without a search for a base, and its name."""
+    """The base that one would take without a search, and its name."""
     if isinstance(space.base, ScaleNetBase):
         return space.base.blueprint(space.base.parse(B0)), "EfficientNet-B0's blocks"
     network = mobilenet_v2(MOBILENET_WIDTH, base.resolution, base.classes, base.in_channels, early=True)

@@ -76,7 +76,7 @@ def evaluations(stages: int, bases: int, rounds: int, population: int, generatio
 
 
 def search_of(stages: int, most: int) -> dict[str, int]:
-    """Sizes of a search of at most so many evaluations, in about the paper's proportions."""
+    """Sizes of a search of at most `most` evaluations, in about the paper's proportions."""
     if evaluations(stages, **PAPER_SIZES) <= most:
         return dict(PAPER_SIZES)
     bases = max(1, min(PAPER_SIZES["bases"], round(0.25 * most / (stages * STRATEGIES_PER_STAGE))))
@@ -107,10 +107,22 @@ def make_plan(
     workers: int,
     spent: float = 0.0,
 ) -> ScalePlan:
-    """Fit everything into `minutes`; without, recipes and paper have their say.
+    """Fit a scaling job into a time.
 
-    `costs` are the MACs of the networks to be trained; `typical` those of the two that `speed` was measured on, from
-    which the time of the others follows in proportion.
+    Args:
+        speed: Seconds of each kind of work.
+        minutes: The time; None: the lengths of the recipes, and the search of the paper.
+        costs: MACs of the networks to be trained.
+        typical: MACs of the two networks that `speed` was measured on; the time of others follows in proportion.
+        stages: Searched stages beyond the base.
+        supernet_steps: The length of the super-supernet's recipe.
+        network_steps: The length of the recipe of finished networks.
+        models: How many are exported.
+        workers: Trainings at a time.
+        spent: Seconds of the time that are over already.
+
+    Returns:
+        The plan. Too little time is refused.
     """
     slope = max(0.0, (speed.largest_step - speed.network_step) / max(1.0, typical[1] - typical[0]))
     each = [max(speed.network_step / 2, speed.network_step + slope * (c - typical[0])) for c in costs]

@@ -1,4 +1,4 @@
-"""What `scale` is asked for."""
+"""The request of `scale`."""
 
 from __future__ import annotations
 

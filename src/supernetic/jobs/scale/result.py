@@ -1,4 +1,4 @@
-"""What a scaling job has found, read from its run directory."""
+"""The result of a scaling job, read from its run directory."""
 
 from __future__ import annotations
 

@@ -60,7 +60,19 @@ def resolve_goals(
     preset: str | None,
     score: Callable[[], Objective],
 ) -> Goals:
-    """What is asked for over the metrics `names`; `score` is what is searched for if nothing is said, beside MACs."""
+    """Complete what the user gives.
+
+    Args:
+        names: Full names of all metrics that can be searched for.
+        objectives: As text or parsed; none: the score and MACs.
+        where: Limits, as text or parsed.
+        searcher: A name or a searcher.
+        preset: A paper's settings, which take the place of objectives and searcher.
+        score: The objective that is searched for by default, beside MACs.
+
+    Returns:
+        Objectives and limits with full names, and the searcher.
+    """
     goals = [_named(parse_objective(o) if isinstance(o, str) else o, names) for o in objectives]
     limits = [_named(parse_where(w) if isinstance(w, str) else w, names) for w in where]
     engine = catalog.load("searcher", catalog.SEARCHERS, searcher)() if isinstance(searcher, str) else searcher
@@ -70,17 +82,17 @@ def resolve_goals(
             raise UnknownNameError("preset", preset, PRESETS)
         if len(goals) > 1:
             raise InputError(f"the preset {preset} has its own objectives: give at most the score, got {len(goals)}")
-        made = PRESETS[preset]
+        settings = PRESETS[preset]
         name = goals[0].name if goals else score().name
-        goals = [parse_objective(o.replace(SCORE, name)) for o in made.objectives]
-        fallback, engine = tuple(w.replace(SCORE, name) for w in made.where), made.searcher
+        goals = [parse_objective(o.replace(SCORE, name)) for o in settings.objectives]
+        fallback, engine = tuple(w.replace(SCORE, name) for w in settings.where), settings.searcher
     goals = goals or [score(), Objective("cost/macs", False)]
     every = [o.name for o in goals]
     for name in every:
         if every.count(name) > 1:
             raise InputError(f"each objective must be another metric, got {name} twice")
-    said = {c.name for c in limits}
-    limits += [c for c in map(parse_where, fallback) if c.name not in said]
+    limited = {c.name for c in limits}
+    limits += [c for c in map(parse_where, fallback) if c.name not in limited]
     return Goals(tuple(goals), tuple(limits), engine)
 
 
@@ -94,7 +106,18 @@ def _named(item: T, names: Sequence[str]) -> T:
 def with_sizes(
     engine: Searcher, population: int | None, generations: int | None, weights: Sequence[float], n: int
 ) -> Searcher:
-    """The searcher with the settings that were given."""
+    """Give a searcher other settings.
+
+    Args:
+        engine: The searcher.
+        population: Population size; None: the searcher's own.
+        generations: Generations; None: the searcher's own.
+        weights: Of the objectives; empty: the searcher's own.
+        n: The number of objectives.
+
+    Returns:
+        The searcher. A setting that it does not have is refused.
+    """
     given: dict[str, Any] = {"population": population, "generations": generations, "weights": tuple(weights) or None}
     settings: Any = engine
     for name, value in given.items():
@@ -105,8 +128,8 @@ def with_sizes(
     used = getattr(settings, "weights", ())
     if used and (len(used) != n or min(used) < 0 or max(used) <= 0):
         raise InputError(f"weights must be {n} numbers >= 0, one per objective, not all 0; got {list(used)}")
-    made: Searcher = settings
-    return made
+    sized: Searcher = settings
+    return sized
 
 
 def searcher_record(searcher: Searcher) -> dict[str, Any]:
@@ -149,21 +172,31 @@ def reporter(
     task: SearchProblem,
     volume_reference: Callable[[Sequence[Trial]], HypervolumeReference],
     engine: Searcher,
-    tell: Callable[[Generation], None],
+    send: Callable[[Generation], None],
 ) -> Callable[[Sequence[Trial]], None]:
-    """A line whenever a population's worth of evaluations was made; the yardstick may depend on the first of them."""
-    step, told = getattr(engine, "population", PROGRESS_EVALUATIONS), [0]
+    """Report the progress of a search.
+
+    Args:
+        task: The search problem.
+        volume_reference: From all trials so far, the reference of hypervolumes; it may depend on the first trials.
+        engine: The searcher, whose population is the interval between two reports.
+        send: Receives the reports.
+
+    Returns:
+        A callback for `run_search`.
+    """
+    step, reported = getattr(engine, "population", PROGRESS_EVALUATIONS), [0]
     number = count(1)
 
     def report(trials: Sequence[Trial]) -> None:
-        if len(trials) - told[0] < step:
+        if len(trials) - reported[0] < step:
             return
         points = task.points([t for t in trials if t.ok])
         best = float(points[:, 0].min(initial=np.inf)) * (-1 if task.objectives[0].maximise else 1)
         volume = pareto.hypervolume(points, volume_reference(trials).reference)
-        skips = skip_ratio(task.space, [t.arch for t in trials[told[0] :]])
-        told[0] = len(trials)
-        tell(Generation(next(number), len(trials), len(pareto.front(points)), volume, best, skips))
+        skips = skip_ratio(task.space, [t.arch for t in trials[reported[0] :]])
+        reported[0] = len(trials)
+        send(Generation(next(number), len(trials), len(pareto.front(points)), volume, best, skips))
 
     return report
 
@@ -174,12 +207,12 @@ def skip_ratio(space: Space, archs: Sequence[Arch]) -> float:
     return sum(x.kind == "skip" for x in body) / max(len(body), 1)
 
 
-# --- what was found ---------------------------------------------------------------------------------------------------
+# --- the result -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class TableSearchResult(Result):
-    """What was found. `front` is sorted by its cheapest objective, `chosen` are `keep` of it, equally spaced."""
+    """The result. `front` is sorted by its cheapest objective, `chosen` are `keep` of it, equally spaced."""
 
     run: str
     space: str
@@ -225,7 +258,19 @@ def result_of(
     settings: Mapping[str, Any],
     keep: int,
 ) -> TableSearchResult:
-    """The front of the trials, and `keep` of it."""
+    """Summarise a search.
+
+    Args:
+        task: The search problem.
+        volume_reference: The reference of the hypervolume.
+        trials: All evaluations.
+        run: The run.
+        settings: Those of the run.
+        keep: Architectures to choose on the front.
+
+    Returns:
+        The front of the trials, and the chosen ones.
+    """
     good = [t for t in trials if t.ok]
     front = [good[i] for i in pareto.front(task.points(good))]
     along = next((o for o in task.objectives if o.name.startswith(("cost/", "latency/"))), task.objectives[-1])

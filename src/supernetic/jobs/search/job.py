@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from ...networks.baselines import Baseline
     from ...supernets.supernet import Supernet
     from ...training.recipe import Recipe
-    from ...training.schedule import Plan as Schedule
 
 RANKED_SHARING = ("choice", "cell")  # ways of sharing weights for which the rank ensemble was chosen
 MEASURED_ARCHS = 24  # that are drawn to see how fast everything is
@@ -124,7 +123,7 @@ def search(
         network_steps: Updates of each finished network.
         sampler: How paths are drawn; by default by the space's sharing.
         stabiliser: `skip`, `skip+pool` or `relu`; `skip:identity` starts as the skip that it replaces.
-        limit: Take a subset of so many images.
+        limit: Take a subset of this many images.
         threads: Processor threads of the supernet's training; half the processors by default.
         workers: Networks that are trained at a time; as many as processors by default.
         device: `cpu`, `cuda` or `auto`.
@@ -150,10 +149,18 @@ def search(
 def search_by(
     request: SearchRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
 ) -> SearchResult:
-    """Do what a request says."""
-    result = run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
-    assert isinstance(result, SearchResult)
-    return result
+    """Run the job of a request.
+
+    Args:
+        request: The settings.
+        out: The run directory.
+        dry_run: Check everything, return the plan, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The result; after a dry run, what would be done.
+    """
+    return run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
 @dataclass(frozen=True)
@@ -173,7 +180,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
     @classmethod
     def prepare(cls, request: SearchRequest, send: OnEvent) -> SearchJob:
-        """Everything that can be known and refused before the first step."""
+        """Load and check everything, before anything is written."""
         goals = _goals(request)
         training, reasons = _training(request, goals, send)
         if not (request.objectives or request.preset or training.space.sharing in RANKED_SHARING):
@@ -183,11 +190,6 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             mode = "check" if training.space.sharing in ("elastic", "scaled") else "scratch"
         recipe, baselines = network_recipe(request.retrain_recipe), _baselines(request, training)
         return cls(request, goals, training, recipe, baselines, mode, request.workers or usual_workers(), reasons)
-
-    @property
-    def asked(self) -> SearchRequest:
-        """What was asked for."""
-        return self.request
 
     @property
     def title(self) -> str:
@@ -225,23 +227,14 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         }
         if request.minutes is None and None not in given.values():
             return SearchPlan(networks=networks, workers=self.workers, models=request.keep, **given)
-        supernet_schedule, network_schedule = self._schedules()
+        supernet, network = self.training.schedules(self.recipe)
         plan = make_plan(
-            self._speed(), request.minutes, supernet_steps=supernet_schedule.steps,
-            network_steps=network_schedule.steps, networks=networks, models=request.keep, workers=self.workers,
+            self._speed(), request.minutes, supernet_steps=supernet.steps,
+            network_steps=network.steps, networks=networks, models=request.keep, workers=self.workers,
             room=count_networks(self.space, self.goals.where), spent=spent,
-            asked={TRAIN: request.steps, COMPARE: request.network_steps},
+            requested={TRAIN: request.steps, COMPARE: request.network_steps},
         )  # fmt: skip
         return replace(plan, **{k: v for k, v in given.items() if v})
-
-    def _schedules(self) -> tuple[Schedule, Schedule]:
-        """The recipes' own lengths: of the supernet's, of a finished network's."""
-        from ...training.loop import plan_for
-        from ...training.schedule import plan_of
-
-        training = self.training
-        supernet = plan_for(training.supernet, training.batches(), training.recipe.sampler, training.recipe)
-        return supernet, plan_of(self.recipe, training.batches(self.recipe.batch_size).steps_per_epoch)
 
     def _speed(self) -> Any:
         from ...networks.controls import largest
@@ -289,7 +282,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
     def _recipes(self, plan: SearchPlan) -> tuple[Recipe, Recipe]:
         """Of the supernet and of finished networks, in as many steps as the plan says."""
-        supernet, network = self._schedules()
+        supernet, network = self.training.schedules(self.recipe)
         recipe = rescale_recipe(self.training.recipe, supernet, plan.supernet_steps)
         trains = self.retrain != "none"
         return recipe, rescale_recipe(self.recipe, network, plan.network_steps) if trains else self.recipe
@@ -320,7 +313,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
         def measure_latency(run: Run) -> None:
             send(Event("latency", "measuring the layers of the space"))
-            problem(run).sample(np.random.default_rng(0), 1)  # a budget that holds nothing is known now
+            problem(run).sample(np.random.default_rng(0), 1)  # an empty budget is refused now
 
         def entries(run: Run) -> tuple[list[Candidate], list[str]]:
             chosen = [record.arch for record in read_search(run.path).chosen]
@@ -355,7 +348,15 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
 
 def comparison_steps(comparison: Comparison, send: OnEvent) -> list[Step]:
-    """The end of a search: train, test, judge and export the networks."""
+    """The end of a search: train, test, judge and export the networks.
+
+    Args:
+        comparison: The networks, and how they are trained.
+        send: Receives progress.
+
+    Returns:
+        The steps.
+    """
     return [
         Step(COMPARE, TRAINED_NETWORKS, lambda run: train_networks(comparison, run, send)),
         Step(TEST, NETWORKS, lambda run: test_networks(comparison, run, send)),
@@ -401,7 +402,14 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
 
 
 def network_recipe(file: str | Path | None) -> Recipe:
-    """The recipe of finished networks: a file's, or the default."""
+    """The recipe of finished networks.
+
+    Args:
+        file: A TOML file; None: the default recipe.
+
+    Returns:
+        The recipe. One with a sampler is refused.
+    """
     from ...training.recipe import read_recipe, recipe
 
     chosen = recipe(NETWORK_RECIPE) if file is None else read_recipe(file)
@@ -416,5 +424,5 @@ def _baselines(request: SearchRequest, training: PreparedTraining) -> dict[str, 
 
     dataset = training.dataset
     shape = len(dataset.classes), dataset.channels, dataset.resolution
-    made = [baseline(b, *shape) for b in request.baselines]
-    return {BASELINE if len(made) == 1 else f"{BASELINE}-{i}": b for i, b in enumerate(made, 1)}
+    baselines = [baseline(b, *shape) for b in request.baselines]
+    return {BASELINE if len(baselines) == 1 else f"{BASELINE}-{i}": b for i, b in enumerate(baselines, 1)}

@@ -1,7 +1,7 @@
 """How much of everything a search does in the time there is.
 
 Of the time, the supernet gets 45 parts, the search 10 and the trainings of finished networks 40, once export and report
-are paid for. What the search cannot use (there are only so many networks) goes to the other two.
+are paid for. What the search cannot use, because the budget has too few networks, goes to the other two.
 """
 
 from __future__ import annotations
@@ -80,18 +80,29 @@ def make_plan(
     workers: int,
     room: int | None = None,
     spent: float = 0.0,
-    asked: Mapping[str, int | None] | None = None,
+    requested: Mapping[str, int | None] | None = None,
 ) -> SearchPlan:
-    """Fit a search into `minutes`, of which `spent` seconds were over before measuring; without, as the recipes say.
+    """Fit a search into a time.
 
-    `supernet_steps` and `network_steps` are the recipes' own lengths, `networks` how many are trained to the end (the
-    largest among them), `room` how many different networks keep the budget, where that is known. Numbers of steps or
-    evaluations that were `asked` for, by part (`train`, `search`, `compare`), are taken; the rest is fitted around.
+    Args:
+        speed: Seconds of each kind of work.
+        minutes: The time; None: the recipes' own lengths.
+        supernet_steps: The length of the supernet's recipe.
+        network_steps: The length of the recipe of finished networks.
+        networks: How many are trained on their own, the largest network among them.
+        models: How many are exported.
+        workers: Trainings at a time.
+        room: How many different networks satisfy the limits, if that is known.
+        spent: Seconds of the time that are over already.
+        requested: Steps or evaluations that the user set, by part (`train`, `search`, `compare`).
+
+    Returns:
+        The plan. Too little time is refused.
     """
     most = min(POPULATION * (RANDOM_GENERATIONS + GENERATIONS), room or POPULATION * (RANDOM_GENERATIONS + GENERATIONS))
     fixed = models * EXPORT_S + REPORT_S + (speed.start if networks else 0.0)
     pace = {TRAIN: speed.supernet_step, SEARCH: speed.evaluation, COMPARE: _span(speed, networks, workers)}
-    given = {k: n for k, n in (asked or {}).items() if n is not None}
+    given = {k: n for k, n in (requested or {}).items() if n is not None}
     if minutes is None:
         steps = {TRAIN: supernet_steps, SEARCH: most, COMPARE: network_steps} | given
     else:
@@ -131,10 +142,10 @@ def _span(speed: Speed, networks: int, workers: int) -> float:
 
 
 def _generations(evaluations: int) -> tuple[int, int]:
-    """Population and generations of a search of at most so many evaluations, in the proportions of the default."""
-    wanted = min(
+    """Population and generations that need at most this many evaluations, in the proportions of the default."""
+    ideal = min(
         sqrt(evaluations * POPULATION / (RANDOM_GENERATIONS + GENERATIONS)), evaluations / (RANDOM_GENERATIONS + 1)
     )
-    near = range(max(1, ceil(0.7 * wanted)), max(1, min(POPULATION, int(1.2 * wanted))) + 1)
+    near = range(max(1, ceil(0.7 * ideal)), max(1, min(POPULATION, int(1.2 * ideal))) + 1)
     population = max(near, key=lambda p: (evaluations // p * p, p), default=1)
     return population, max(0, evaluations // population - RANDOM_GENERATIONS)

@@ -1,4 +1,4 @@
-"""What a search on images is asked for."""
+"""The request of a search on images."""
 
 from __future__ import annotations
 

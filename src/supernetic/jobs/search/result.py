@@ -1,4 +1,4 @@
-"""What a search on images has found so far, read from its run directory."""
+"""The result of a search on images, read from its run directory."""
 
 from __future__ import annotations
 

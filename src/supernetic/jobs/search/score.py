@@ -47,7 +47,7 @@ class Scoring:
         dataset: All images.
         metrics: Those that objectives and limits name.
         seed: Of all randomness.
-        latency: How milliseconds are measured; empty if nobody asks for them.
+        latency: How milliseconds are measured; empty if they are not needed.
         own: The user's own evaluator.
     """
 
@@ -137,7 +137,16 @@ class Scoring:
 
 
 def scoring_images(dataset: Dataset, seed: int, most: int = MAX_SCORING_IMAGES) -> Dataset:
-    """The same data with at most so many validation images; the others are put aside with those for calibration."""
+    """The same data with fewer validation images; the others are put aside with those for calibration.
+
+    Args:
+        dataset: All images.
+        seed: Of the draw.
+        most: The largest number of validation images.
+
+    Returns:
+        The data.
+    """
     valid = dataset.splits["valid"]
     if len(valid) <= most:
         return dataset

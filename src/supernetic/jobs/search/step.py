@@ -32,7 +32,7 @@ class FrontSearch:
         searcher: Asks for architectures.
         problem: Objectives and limits, given the run (latencies are measured there).
         evaluate: The evaluator, given the run.
-        evaluations: At most so many; None where the searcher ends by itself.
+        evaluations: The largest number of them; None where the searcher ends by itself.
         planned: Evaluations that are expected.
         keep: Networks to choose on the front.
         seed: Of the searcher.

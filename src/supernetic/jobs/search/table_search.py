@@ -125,7 +125,16 @@ class TableSearchRequest(Request):
 def search_table_by(
     request: TableSearchRequest, *, out: str | Path | None = None, on_event: OnEvent | None = None
 ) -> TableSearchResult:
-    """Do what a request says. It takes seconds, so there is neither a plan nor a page."""
+    """Run the search of a request. It takes seconds, so there is neither a plan nor a page.
+
+    Args:
+        request: The settings.
+        out: The run directory.
+        on_event: Receives progress.
+
+    Returns:
+        The front and the chosen architectures.
+    """
     table = _open(request.table, request.space).restrict(request.without)
     goals = _goals(table, request)
     searcher = with_sizes(
@@ -135,7 +144,7 @@ def search_table_by(
     evaluate = _evaluator(table, [*goals.objectives, *goals.where])
     rows = table.archs if len(table) < table.space.size else None
     problem = SearchProblem(table.space, goals.objectives, goals.where, rows)
-    problem.sample(np.random.default_rng(request.seed), 1)  # a budget that holds nothing is known before any writing
+    problem.sample(np.random.default_rng(request.seed), 1)  # an empty budget is refused before anything is written
     reference = _reference(problem, table, evaluate)
     settings = {**_settings(table, problem, searcher, budget, request), "request": request.record()}
     with open_or_resume(out, table.space.name, settings, uncompared=("request",)) as run:
@@ -153,7 +162,7 @@ def _sender(on_event: OnEvent, budget: int | None) -> Callable[[Generation], Non
     return send
 
 
-# --- what is asked for ------------------------------------------------------------------------------------------------
+# --- the request ------------------------------------------------------------------------------------------------------
 
 
 def _open(table: str | Path | Table | None, space: str | Space | None) -> Table:
@@ -208,10 +217,10 @@ def _refuse_test(table: Table, items: Sequence[Objective | Constraint]) -> None:
 
 
 def _evaluator(table: Table, items: Sequence[Objective | Constraint]) -> Evaluator:
-    """MACs and parameters always, and whatever is asked for."""
-    wanted = dict.fromkeys(item.name for item in items)
-    costs = tuple(c for c in COSTS if c in wanted or c != "cost/peak")
-    columns = tuple(n.removeprefix("table/") for n in wanted if n.startswith("table/"))
+    """MACs and parameters always, and whatever objectives and limits name."""
+    needed = dict.fromkeys(item.name for item in items)
+    costs = tuple(c for c in COSTS if c in needed or c != "cost/peak")
+    columns = tuple(n.removeprefix("table/") for n in needed if n.startswith("table/"))
     return CombinedEvaluator((CostEvaluator(table.space, costs), TableEvaluator(table, columns)))
 
 

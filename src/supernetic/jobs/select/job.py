@@ -17,7 +17,6 @@ from ...networks.pool import dataset_of
 from ...parallel.workers import usual_workers
 from ...progress import OnEvent
 from ...reports.select import write_select
-from ...result import Result
 from ...runs.directory import Run
 from ...runs.files import RATES as RATES_FILE
 from ...runs.files import SELECT, SUBSET_TRAININGS, TIMINGS, TRAININGS_CSV
@@ -73,7 +72,7 @@ def select(
         stratified: Subsets with all classes in proportion.
         size: Of models that name none: `cpu` or `full`.
         recipe: Training settings, a TOML file.
-        limit: Take a subset of so many images.
+        limit: Take a subset of this many images.
         workers: Trainings at a time; as many as processors by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
@@ -92,10 +91,18 @@ def select(
 def select_by(
     request: SelectRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
 ) -> SelectResult:
-    """Do what a request says."""
-    result = run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
-    assert isinstance(result, SelectResult)
-    return result
+    """Run the job of a request.
+
+    Args:
+        request: The settings.
+        out: The run directory.
+        dry_run: Check everything, return the plan, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The result; after a dry run, what would be done.
+    """
+    return run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
 @dataclass(frozen=True)
@@ -110,12 +117,12 @@ class SelectJob(Job[SelectPlan, SelectResult]):
     loading: Mapping[str, Any]
     models: tuple[CandidateModel, ...]
     recipe: Recipe
-    subsets: SubsetSchedule  # as asked for, before anything is given up
+    subsets: SubsetSchedule  # as requested, before anything is given up
     workers: int
 
     @classmethod
     def prepare(cls, request: SelectRequest, send: OnEvent) -> SelectJob:
-        """Everything that can be known and refused before the first step."""
+        """Load and check everything, before anything is written."""
         loading = {"source": full_source(request.data), **({} if request.limit is None else {"limit": request.limit})}
         dataset = dataset_of(loading)
         models = read_models(request.models, dataset, request.size)
@@ -124,11 +131,6 @@ class SelectJob(Job[SelectPlan, SelectResult]):
             raise InputError(f"{request.recipe}: a model has no paths to sample: the recipe must have no sampler")
         subsets = make_schedule(request.sizes, request.seeds, dataset, request.on, stratified=request.stratified)
         return cls(request, dataset, loading, tuple(models), recipe, subsets, request.workers or usual_workers())
-
-    @property
-    def asked(self) -> SelectRequest:
-        """What was asked for."""
-        return self.request
 
     @property
     def title(self) -> str:
@@ -143,7 +145,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes two runs one: all that was asked for, but not how long it took or what had to be given up."""
+        """What two equal runs have in common: the request, but neither the time it took nor what had to be given up."""
         return {
             "data": self.dataset.summary(),
             "models": {m.name: m.fingerprint for m in self.models},
@@ -153,7 +155,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
         }
 
     def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
-        """What it came to counts, not how it was said."""
+        """Whether a run came from the same data, models and recipe, however they were written."""
         fitted = settings.get("fitted", {})
         return settings.get("job") == self.kind and fitted.get("identity") == _digest(self.identity)
 
@@ -176,7 +178,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
         return estimate(subsets, paces, self.recipe, scored, self.workers)
 
     def settings(self, plan: SelectPlan) -> dict[str, Any]:
-        """What was asked for, and what was fitted into the time."""
+        """The request, and what was fitted into the time."""
         fitted = {"sizes": plan.subsets.sizes, "seeds": plan.subsets.seeds, "given_up": plan.notes}
         return {
             **self.identity,
@@ -216,7 +218,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
             return []
         return [f"it took {seconds / 60:.1f} minutes, more than the {limit:g} that it was fitted into"]
 
-    def planned(self, plan: SelectPlan) -> Result:
+    def planned(self, plan: SelectPlan) -> SelectResult:
         """What would be done."""
         return plan.dry
 

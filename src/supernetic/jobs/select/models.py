@@ -1,4 +1,4 @@
-"""The models that are compared, from what was asked for."""
+"""The models that are compared, from names or a file of names."""
 
 from __future__ import annotations
 
@@ -16,27 +16,38 @@ DEFAULT_MODELS = ("logistic", "mlp", "convnet", "resnet", "inception", "nb101-1"
 CONTINUATION = re.compile(r"\w+=|\d+$")  # a part between commas that is a setting or an option of the model before it
 
 
-def read_models(asked: str | Sequence[str] | None, dataset: Dataset, size: str = "cpu") -> list[CandidateModel]:
-    """Members by name; of several names in one text, or a file with one per line."""
-    said = joined_model_names(asked)
-    names = DEFAULT_MODELS if said is None else names_of(said)
+def read_models(requested: str | Sequence[str] | None, dataset: Dataset, size: str = "cpu") -> list[CandidateModel]:
+    """Parse the models that are compared.
+
+    Args:
+        requested: Names, several in one text, or a text file with one per line; None: the default models.
+        dataset: The images, to which the models are fitted.
+        size: Of models that name none: `cpu` or `full`.
+
+    Returns:
+        Two models or more, all different.
+    """
+    joined = joined_model_names(requested)
+    names = DEFAULT_MODELS if joined is None else names_of(joined)
     shape = len(dataset.classes), dataset.channels, dataset.resolution
-    found = [m for name in names for m in parse_models(name, *shape, size)]
-    for first, second in combinations(found, 2):
+    models = [m for name in names for m in parse_models(name, *shape, size)]
+    for first, second in combinations(models, 2):
         if first.name == second.name:
             raise InputError(f"the model {first.name} is named twice")
         if first.fingerprint == second.fingerprint:
             raise InputError(f"{first.name} and {second.name} are the same model")
-    if len(found) < 2:
-        raise InputError(f"a choice needs two models or more, got {', '.join(m.name for m in found) or 'none'}")
-    return found
+    if len(models) < 2:
+        raise InputError(f"a choice needs two models or more, got {', '.join(m.name for m in models) or 'none'}")
+    return models
 
 
-def joined_model_names(asked: str | Sequence[str] | None) -> str | None:
-    """What was asked for in one text, with the lines of files in it, as a run can keep it."""
-    if asked is None:
+def joined_model_names(requested: str | Sequence[str] | None) -> str | None:
+    """All names in one text, as a run keeps them; a file is replaced by its lines."""
+    if requested is None:
         return None
-    return ",".join(name for text in ([asked] if isinstance(asked, str) else asked) for name in names_of(text))
+    return ",".join(
+        name for text in ([requested] if isinstance(requested, str) else requested) for name in names_of(text)
+    )
 
 
 def names_of(text: str) -> list[str]:

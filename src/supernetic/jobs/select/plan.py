@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import median
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from ...datasets import Dataset
 from ...families import CandidateModel
@@ -16,6 +17,9 @@ from ...selection.subsets import SubsetSchedule, take_subset
 from ...training.recipe import Recipe
 from ...training.schedule import plan_of
 from .trainings import RATES, recipe_for
+
+if TYPE_CHECKING:
+    from .result import SelectResult
 
 TIMED_BATCHES = (8, 64)  # images
 TIMED_STEPS = 5  # of each, after one that is not timed; the median counts, as other work slows single steps
@@ -27,13 +31,13 @@ WORKER_START_S = 15.0  # in which workers load torch, once for learning rates an
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds of a training step: so many, and so many per image."""
+    """The time of a training step: a constant, and a part that grows with the batch, in seconds."""
 
     step: float
-    image: float
+    image: float  # per image
 
     def seconds(self, recipe: Recipe, size: int, scored: int) -> float:
-        """Of a whole training on a subset of so many images."""
+        """Of a whole training on a subset of `size` images, `scored` on others."""
         fitted = recipe_for(recipe, size)
         trained = size - size // 10
         steps = plan_of(fitted, max(1, trained // fitted.batch_size)).steps
@@ -47,7 +51,7 @@ class SelectPlan(Result):
     subsets: SubsetSchedule
     paces: Mapping[str, Pace]
     notes: tuple[str, ...]
-    dry: Result  # the same as the result of a dry run
+    dry: SelectResult  # the same as the result of a dry run
 
     def lines(self) -> list[str]:
         """A summary for people."""
@@ -57,15 +61,25 @@ class SelectPlan(Result):
 def time_steps(
     models: Sequence[CandidateModel], dataset: Dataset, recipe: Recipe, subsets: SubsetSchedule
 ) -> dict[str, Pace]:
-    """The pace of every model, from a few steps each."""
+    """Time a few training steps of every model.
+
+    Args:
+        models: The models.
+        dataset: The images.
+        recipe: Training settings.
+        subsets: The schedule, whose largest subset is used.
+
+    Returns:
+        The pace of each model by its name.
+    """
     data = take_subset(dataset, subsets.sizes[-1], 0, subsets.on, stratified=subsets.stratified)
-    found = {}
+    paces = {}
     with one_thread():
         for model in models:
             few, many = (_step(model, data, recipe, batch) for batch in TIMED_BATCHES)
             image = max(1e-9, (many - few) / (TIMED_BATCHES[1] - TIMED_BATCHES[0]))
-            found[model.name] = Pace(max(0.0, few - image * TIMED_BATCHES[0]), image)
-    return found
+            paces[model.name] = Pace(max(0.0, few - image * TIMED_BATCHES[0]), image)
+    return paces
 
 
 def _step(model: CandidateModel, data: Dataset, recipe: Recipe, batch: int) -> float:
@@ -80,7 +94,18 @@ def _step(model: CandidateModel, data: Dataset, recipe: Recipe, batch: int) -> f
 
 
 def estimate(subsets: SubsetSchedule, paces: Mapping[str, Pace], recipe: Recipe, scored: int, workers: int) -> float:
-    """Seconds that all trainings may take, those that choose learning rates included."""
+    """Estimate how long all trainings take, those that choose learning rates included.
+
+    Args:
+        subsets: Sizes and seeds.
+        paces: By model.
+        recipe: Training settings.
+        scored: Images that each model is scored on.
+        workers: Trainings at a time.
+
+    Returns:
+        Seconds.
+    """
     total = longest = 0.0
     for pace in paces.values():
         for size, seeds in zip(subsets.sizes, subsets.seeds, strict=True):

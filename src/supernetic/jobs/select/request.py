@@ -1,4 +1,4 @@
-"""What `select` is asked for."""
+"""The request of `select`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a choice found: the result that is told, and the files that it writes."""
+"""The result of a choice, and the files that it writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...objective import show_quantity
 from ...reports.page import REPORT
 from ...result import Result
 from ...runs.directory import Run, jsonable
-from ...runs.files import SELECT
+from ...runs.files import AGREEMENT_CSV, DESCRIPTION_LENGTHS_CSV, PROFILES_CSV, SELECT
 from ...selection.agreement import agreements, contests
 from ...selection.decision import decide
 from ...selection.profiles import Profiles, interval
@@ -33,7 +33,7 @@ from .trainings import Outcome, SubsetTraining
 
 @dataclass(frozen=True)
 class SelectResult(Result):
-    """What was found, or would be done: a dry run has no directory."""
+    """The decision with its evidence, or what would be done: a dry run has no directory."""
 
     data: str
     run: str | None
@@ -52,7 +52,7 @@ class SelectResult(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """What was found, in words."""
+        """A summary for people."""
         return sentences(self.to_json())
 
     def lines(self) -> list[str]:
@@ -116,7 +116,19 @@ def write(
     notes: Sequence[str],
     seconds: float,
 ) -> None:
-    """Tables and record into the run."""
+    """Write the tables and the record of a choice into its run.
+
+    Args:
+        run: The run.
+        dataset: The images.
+        models: All models; those with a failed training are left out, with a note.
+        subsets: Sizes and seeds.
+        rates: The learning rate of each model.
+        subset_trainings: All trainings.
+        outcomes: Their results, in the same order.
+        notes: What a reader should know besides.
+        seconds: That the job took.
+    """
     failed = {
         r.model.name: f"{r.name}: {o.reason}" for r, o in zip(subset_trainings, outcomes, strict=True) if o.reason
     }
@@ -125,14 +137,14 @@ def write(
     profiles = profiles_of(
         dataset, [m.name for m in models if m.name not in failed], subsets, subset_trainings, outcomes
     )
-    decision, found, contest = decide(profiles), agreements(profiles), contests(profiles)
+    decision, agreement, contest = decide(profiles), agreements(profiles), contests(profiles)
     bound = [r.name for r, o in zip(subset_trainings, outcomes, strict=True) if o.bound]
     every = [*notes, *(f"{why}; the model is left out" for why in failed.values())]
     if bound:
         every.append(f"too few images to calibrate with in {len(bound)} trainings, such as {bound[0]}")
-    run.write("profiles.csv", profiles_csv(profiles))
-    run.write("agreement.csv", agreement_csv(found))
-    run.write("mdl.csv", mdl_csv(decision.lengths))
+    run.write(PROFILES_CSV, profiles_csv(profiles))
+    run.write(AGREEMENT_CSV, agreement_csv(agreement))
+    run.write(DESCRIPTION_LENGTHS_CSV, mdl_csv(decision.lengths))
     result = SelectResult(
         data=dataset.name,
         run=str(run.path),
@@ -156,7 +168,7 @@ def write(
         **result.to_json(),
         "scored": len(dataset.splits[subsets.on]),
         "profiles": {m: _profile(profiles, k) for k, m in enumerate(profiles.models)},
-        "agreements": [asdict(a) for a in found],
+        "agreements": [asdict(a) for a in agreement],
         "rates": rates,
         "stable": {"open": decision.open, "checks_held": sum(c.held for c in decision.checks)},
         "recipe": subset_trainings[0].recipe.settings(),
@@ -165,7 +177,7 @@ def write(
 
 
 def read_result(path: Path) -> SelectResult:
-    """The result of a run that came to its end."""
+    """Read the result of a finished run; one that is not finished is refused."""
     try:
         record = json.loads((path / SELECT).read_text())
         fields = {f.name: record[f.name] for f in dataclasses.fields(SelectResult)}
@@ -184,7 +196,7 @@ def profiles_of(
     subset_trainings: Sequence[SubsetTraining],
     outcomes: Sequence[Outcome],
 ) -> Profiles:
-    """Scores of the models whose trainings all came to an end."""
+    """Scores of the models whose trainings all succeeded."""
     by = {(r.model.name, r.size, r.seed): o for r, o in zip(subset_trainings, outcomes, strict=True)}
     cells = {
         (m, n): np.stack([by[m, n, s].images() for s in range(seeds)], axis=1)
@@ -200,13 +212,13 @@ def _profile(profiles: Profiles, m: int) -> dict[str, dict[str, list[float | Non
     def plain(values: Floats) -> list[float | None]:
         return [jsonable(float(v)) for v in values]
 
-    found = {}
+    profile = {}
     for i, metric in enumerate(METRICS):
         ends = np.array([interval(profiles.draws[:, i, m, k]) for k in range(len(profiles.sizes))])
-        found[metric] = {
+        profile[metric] = {
             "mean": plain(profiles.means[i, m]),
             "sd": plain(profiles.deviations[i, m]),
             "low": plain(ends[:, 0]),
             "high": plain(ends[:, 1]),
         }
-    return found
+    return profile

@@ -38,12 +38,12 @@ def profiles_csv(profiles: Profiles) -> str:
     return csv_text(head, lines)
 
 
-def agreement_csv(found: Sequence[Agreement]) -> str:
+def agreement_csv(agreements: Sequence[Agreement]) -> str:
     """Rankings at each size against the last."""
     head = ("metric", "target", "images", "tau", "low", "high", "same_best", "sure")
     lines = (
         (a.metric, a.target, a.size, *map(number, (a.tau, a.low, a.high)), str(a.top).lower(), number(a.sure))
-        for a in found
+        for a in agreements
     )
     return csv_text(head, lines)
 

@@ -27,7 +27,7 @@ from ...networks.pool import LOCK_PATIENCE_S, RECIPE_TEXT_FIELDS, dataset_of
 from ...networks.training import logits_of, one_thread, training
 from ...parallel.workers import Report, map_in_workers
 from ...runs.directory import jsonable, open_run
-from ...runs.files import IMAGE_SCORES, RESULT
+from ...runs.files import CHECKPOINTS, IMAGE_SCORES, RESULT
 from ...selection.scores import METRICS, score
 from ...selection.subsets import take_subset
 from ...training.recipe import Recipe
@@ -98,8 +98,8 @@ class Outcome:
     def images(self) -> npt.NDArray[np.float32]:
         """Metric x image."""
         with np.load(self.path / IMAGE_SCORES) as file:
-            found: npt.NDArray[np.float32] = file["scores"]
-        return found
+            scores: npt.NDArray[np.float32] = file["scores"]
+        return scores
 
 
 def recipe_for(recipe: Recipe, size: int, rate: float | None = None) -> Recipe:
@@ -111,7 +111,17 @@ def recipe_for(recipe: Recipe, size: int, rate: float | None = None) -> Recipe:
 def train_subsets(
     subset_trainings: Sequence[SubsetTraining], directory: Path, workers: int, progress: Callable[[int, int, int], None]
 ) -> list[Outcome]:
-    """Train what is not trained yet, and read all results; `progress` gets the number of a subset and its steps."""
+    """Train models on subsets; trainings that are finished are only read.
+
+    Args:
+        subset_trainings: The trainings.
+        directory: Keeps every training under its key.
+        workers: Processes.
+        progress: Receives the number of a training, its steps done and its total steps.
+
+    Returns:
+        The results, in the order given.
+    """
     missing = [i for i, r in enumerate(subset_trainings) if not (directory / r.key / RESULT).exists()]
     items = [(subset_trainings[i], directory / subset_trainings[i].key) for i in missing]
     map_in_workers(work, items, workers, lambda k, done, steps: progress(missing[k], done, steps))
@@ -131,21 +141,21 @@ def read_outcome(path: Path) -> Outcome:
 
 def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
     """Train one model on one subset to its end; what diverges does not end the others."""
-    asked, path = item
-    dataset = dataset_of(asked.loading)
-    if dataset.fingerprint != asked.data:
+    task, path = item
+    dataset = dataset_of(task.loading)
+    if dataset.fingerprint != task.data:
         raise RunError(f"{path} is of other data than {dataset.source} holds now")
-    with one_thread(), open_run(path, asked.settings, patience=LOCK_PATIENCE_S) as run:
+    with one_thread(), open_run(path, task.settings, patience=LOCK_PATIENCE_S) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
-        data = take_subset(dataset, asked.size, asked.seed, asked.on, stratified=asked.stratified)
-        network, resolution = asked.model.build(asked.seed), asked.model.resolution
+        data = take_subset(dataset, task.size, task.seed, task.on, stratified=task.stratified)
+        network, resolution = task.model.build(task.seed), task.model.resolution
         record: dict[str, Any]
         try:
-            for p in training(network, resolution, data, asked.recipe, asked.seed, run):
+            for p in training(network, resolution, data, task.recipe, task.seed, run):
                 report(p.step, p.steps)
             network.eval()
-            logits = {split: logits_of(network, resolution, data, split) for split in ("calibrate", asked.on)}
+            logits = {split: logits_of(network, resolution, data, split) for split in ("calibrate", task.on)}
             if not all(np.isfinite(z).all() for z in logits.values()):
                 raise SupernetError("the logits of the trained network are not finite")
         except InputError:
@@ -154,17 +164,17 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
             record = {"reason": str(error)}
         else:
             labels = {split: data.labels[data.splits[split]] for split in logits}
-            found = score(logits["calibrate"], labels["calibrate"], logits[asked.on], labels[asked.on])
-            _write(path / IMAGE_SCORES, found.values.astype(np.float32))
-            means = dict(zip(METRICS, found.values.mean(axis=1).tolist(), strict=True))
+            scores = score(logits["calibrate"], labels["calibrate"], logits[task.on], labels[task.on])
+            _write(path / IMAGE_SCORES, scores.values.astype(np.float32))
+            means = dict(zip(METRICS, scores.values.mean(axis=1).tolist(), strict=True))
             record = {
-                "calibration": jsonable(found.calibration),
-                "temperature": found.temperature,
-                "bound": found.bound,
+                "calibration": jsonable(scores.calibration),
+                "temperature": scores.temperature,
+                "bound": scores.bound,
                 "metrics": means,
             }
         run.write(RESULT, json.dumps(record, indent=1) + "\n")
-        shutil.rmtree(path / "checkpoints", ignore_errors=True)
+        shutil.rmtree(path / CHECKPOINTS, ignore_errors=True)
 
 
 def _write(path: Path, scores: npt.NDArray[np.float32]) -> None:

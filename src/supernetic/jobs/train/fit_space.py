@@ -19,22 +19,30 @@ DATA_SETTINGS = ("classes", "in_channels", "resolution")  # settings of spaces t
 
 
 def fit_space(space: str | Space, dataset: Dataset) -> tuple[Space, list[str]]:
-    """The space with what the data say about classes, channels and side, where its text leaves them open; and notes."""
-    made: Any = catalog.space(space)
+    """Complete a space by the data.
+
+    Args:
+        space: A space, which is left as it is, or its text.
+        dataset: The images.
+
+    Returns:
+        The space, with the classes, channels and resolution of the data where its text does not set them; and notes.
+    """
+    parsed: Any = catalog.space(space)
     if isinstance(space, Space):
-        return made, []
-    known = {"classes": len(dataset.classes), "in_channels": dataset.channels, "resolution": dataset.resolution}
-    said = given_settings(space)
-    names = {f.name for f in dataclasses.fields(made)} if dataclasses.is_dataclass(made) else set()
-    open_ = {
-        k: known[k]
+        return parsed, []
+    from_data = {"classes": len(dataset.classes), "in_channels": dataset.channels, "resolution": dataset.resolution}
+    names = {f.name for f in dataclasses.fields(parsed)} if dataclasses.is_dataclass(parsed) else set()
+    missing = names - given_settings(space)
+    changes = {
+        k: from_data[k]
         for k in DATA_SETTINGS
-        if k in names - said and isinstance(getattr(made, k), int) and getattr(made, k) != known[k]
+        if k in missing and isinstance(getattr(parsed, k), int) and getattr(parsed, k) != from_data[k]
     }
-    if not open_:
-        return made, []
-    filled = ", ".join(f"{k}={v}" for k, v in open_.items())
-    return dataclasses.replace(made, **open_), [f"from the data: {filled}"]
+    if not changes:
+        return parsed, []
+    filled = ", ".join(f"{k}={v}" for k, v in changes.items())
+    return dataclasses.replace(parsed, **changes), [f"from the data: {filled}"]
 
 
 def given_settings(text: str) -> set[str]:
@@ -47,12 +55,20 @@ def given_settings(text: str) -> set[str]:
 
 
 def stabilised(space: Space, stabiliser: str) -> Space:
-    """The space with its skips replaced, if that is asked for."""
+    """Replace the skips of a space.
+
+    Args:
+        space: The space.
+        stabiliser: `KIND` or `KIND:identity`; empty: none.
+
+    Returns:
+        The space with stabilisers. One without skips is refused.
+    """
     kind = stabiliser.partition(":")[0]
     if not kind:
         return space
     plain: Any = space
     if not hasattr(plain, "stabiliser"):
         raise InputError(f"{space.name} has no skips to stabilise, got stabiliser={stabiliser!r}")
-    made: Space = dataclasses.replace(plain, stabiliser=kind)
-    return made
+    with_stabilisers: Space = dataclasses.replace(plain, stabiliser=kind)
+    return with_stabilisers

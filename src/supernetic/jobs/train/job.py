@@ -66,7 +66,7 @@ def train(
         recipe: Training settings: a TOML file or a recipe.
         steps: Updates, in place of the recipe's length.
         stabiliser: `KIND` or `KIND:identity`, which starts as the skip that it replaces.
-        limit: Take a subset of so many images.
+        limit: Take a subset of this many images.
         threads: Processor threads; half the processors by default. More wait for each other on a busy machine.
         device: `cpu`, `cuda` or `auto`.
         precision: `no` (mixed precision), `fp16` or `bf16`.
@@ -95,10 +95,18 @@ def train(
 def train_by(
     request: TrainRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
 ) -> TrainResult:
-    """Do what a request says."""
-    result = run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
-    assert isinstance(result, TrainResult)
-    return result
+    """Run the job of a request.
+
+    Args:
+        request: The settings.
+        out: The run directory.
+        dry_run: Check everything, return the plan, and write nothing.
+        on_event: Receives progress.
+
+    Returns:
+        The result; after a dry run, what would be done.
+    """
+    return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
 @dataclass(frozen=True)
@@ -154,7 +162,7 @@ class TrainJob(Job[TrainPlan, TrainResult]):
     """A training that is prepared."""
 
     kind: ClassVar[str] = "train"
-    uncompared: ClassVar[tuple[str, ...]] = ("request",)  # what it came to is compared, not how it was said
+    uncompared: ClassVar[tuple[str, ...]] = ("request",)  # its outcome is compared, not its wording
 
     request: TrainRequest
     training: PreparedTraining
@@ -180,11 +188,6 @@ class TrainJob(Job[TrainPlan, TrainResult]):
         if kept := snapshot_steps(request.snapshots, training.settings["steps"]):
             training = replace(training, settings={**training.settings, "snapshots": kept})
         return cls(request, training)
-
-    @property
-    def asked(self) -> TrainRequest:
-        """What was asked for."""
-        return self.request
 
     @property
     def title(self) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...supernets.supernet import Supernet
     from ...training.loop import Progress
     from ...training.recipe import Recipe
+    from ...training.schedule import Plan as Schedule
 
 TRAIN = "train"  # the step's name
 DEVICES, PRECISIONS = ("auto", "cpu", "cuda"), ("no", "fp16", "bf16")
@@ -74,8 +75,23 @@ class PreparedTraining:
         recipe = dataclasses.replace(self.recipe, batch_size=size) if size else self.recipe
         return _batches(self.dataset, recipe, self.seed)
 
+    def schedules(self, network: Recipe) -> tuple[Schedule, Schedule]:
+        """The recipes' own lengths.
+
+        Args:
+            network: The recipe of finished networks.
+
+        Returns:
+            The schedule of the supernet's training, and of a finished network's.
+        """
+        from ...training.loop import plan_for
+        from ...training.schedule import plan_of
+
+        supernet = plan_for(self.supernet, self.batches(), self.recipe.sampler, self.recipe)
+        return supernet, plan_of(network, self.batches(network.batch_size).steps_per_epoch)
+
     def with_recipe(self, recipe: Recipe, steps: int) -> PreparedTraining:
-        """The same training by a recipe of so many steps."""
+        """The same training by another recipe, of this number of steps."""
         settings = {**self.settings, "steps": steps, "recipe": recipe.settings()}
         return dataclasses.replace(self, recipe=recipe, settings=settings)
 
@@ -165,7 +181,7 @@ def prepare_training(
     Args:
         space: The space; as text, the data complete it.
         loading: Arguments of `datasets.load`: source, limit, seed. The seed is that of the training too.
-        hardware: What `hardware_of` found.
+        hardware: The settings of `hardware_of`.
         dataset: The data, if they are loaded already.
         sampler: How paths are drawn; by default the recipe's, else the one that goes with the space's sharing.
         recipe: Training settings: a file, a recipe, or None for a modest one.
@@ -173,6 +189,9 @@ def prepare_training(
         stabiliser: What takes the place of skips, such as `skip` or `skip:identity`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
         start: A finished run of the same space to take the weights from.
+
+    Returns:
+        The supernet with its data and recipe, and notes on what was filled in.
     """
     from ...datasets import load
     from ...training.loop import plan_for
@@ -246,10 +265,19 @@ def _recipe(
 
 
 def hardware_of(device: str, precision: str, processes: int, threads: int | None) -> dict[str, Any]:
-    """A device that this machine has, a precision that it is good for, and no more processes than GPUs.
+    """Check that this machine has the hardware.
 
     Threads are half the processors unless given: more of them wait for each other, badly so on a busy machine. They
     are recorded, since another number gives other roundings.
+
+    Args:
+        device: `cpu`, `cuda` or `auto`.
+        precision: `no` (mixed precision), `fp16` or `bf16`.
+        processes: Processes that share each batch; on GPUs, no more than there are.
+        threads: Of each process.
+
+    Returns:
+        The settings as a run records them.
     """
     import torch
 

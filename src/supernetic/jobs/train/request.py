@@ -1,4 +1,4 @@
-"""What `train` is asked for."""
+"""The request of `train`."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ARCHS_PER_RECORD = 500  # architectures that are recorded together; a kill loses
 RECALIBRATION_IMAGES = 1024  # that recalibrate BN
 SUBSET_METRICS = ("valid/cross_entropy", "valid/accuracy")  # on a part of the validation images
 
-Report = Callable[[int, int], None]  # (done, in all)
+Report = Callable[[int, int], None]  # (done, total)
 
 
 def is_run(text: str) -> bool:
@@ -41,10 +41,21 @@ def score(
     valid: int | None = None,
     progress: Report | None = None,
 ) -> list[Metrics]:
-    """Metrics of architectures of `space` with the run's supernet: those recorded, and the others measured now.
+    """Score architectures by the supernet of a run; scores are recorded there, and none is measured twice.
 
-    With a `step`, by the snapshot of the supernet after so many. With `valid`, on so many of the validation images
-    (of all classes alike), by cross-entropy and accuracy alone: no temperature is fitted.
+    Args:
+        run: The run directory.
+        space: The space of the architectures.
+        archs: The architectures.
+        bn: Where BN statistics come from: `recalibrate`, `batch` or `running`.
+        images: That recalibrate BN.
+        step: Take the snapshot after this step; by default the final weights.
+        valid: Score on this many validation images, equally many of each class, and only by cross-entropy and
+            accuracy, since no temperature is fitted; by default on all.
+        progress: Receives how many are scored, and how many there are to score.
+
+    Returns:
+        The metrics of each architecture.
     """
     import torch
 
@@ -53,15 +64,15 @@ def score(
     from .supernet_run import load_supernet
 
     settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
-    wanted = translated(archs, space, shared_cells(space_of(Path(run), settings)), str(run))
+    genes = translated(archs, space, shared_cells(space_of(Path(run), settings)), str(run))
     how: dict[str, Any] = {"bn": bn, "images": images if bn == "recalibrate" else 0}
     if step is not None:
         how["step"] = step
     if valid is not None:
         how["valid"] = valid
     with open_run(run, settings) as opened:
-        known = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if _how(r) == how}
-        missing = [a for a in dict.fromkeys(wanted) if a not in known]
+        metrics_of = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if _how(r) == how}
+        missing = [a for a in dict.fromkeys(genes) if a not in metrics_of]
         if missing:
             torch.set_num_threads(settings["threads"])
             supernet, dataset = load_supernet(run, step)
@@ -70,11 +81,11 @@ def score(
             evaluate = SupernetEvaluator(supernet, dataset, SUBSET_METRICS if valid else None, bn=bn, images=images)
         for start in range(0, len(missing), ARCHS_PER_RECORD):
             chunk = missing[start : start + ARCHS_PER_RECORD]
-            known.update(zip(chunk, evaluate(chunk), strict=True))
-            opened.append(SCORES, ({**how, "arch": a, "metrics": _record(known[a])} for a in chunk))
+            metrics_of.update(zip(chunk, evaluate(chunk), strict=True))
+            opened.append(SCORES, ({**how, "arch": a, "metrics": _record(metrics_of[a])} for a in chunk))
             if progress:
                 progress(start + len(chunk), len(missing))
-    return [known[a] for a in wanted]
+    return [metrics_of[a] for a in genes]
 
 
 def translated(archs: Sequence[Arch], space: Space, to: Space, what: str) -> list[Arch]:

@@ -21,10 +21,15 @@ TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 @opens_runs
 def load_supernet(run: str | Path, step: int | None = None, *, trust_code: bool = False) -> tuple[Supernet, Dataset]:
-    """The trained supernet of a run, ready for evaluation, and the data that it was trained on.
+    """Load the trained supernet of a run.
 
-    With a `step`, the supernet as it was after so many: one of the run's snapshots. A space that is code of the run
-    needs `trust_code`.
+    Args:
+        run: The run directory.
+        step: Take the snapshot after this step; by default the final weights.
+        trust_code: Run Python code that the run directory names (docs/received-runs.md).
+
+    Returns:
+        The supernet, ready for evaluation, and the data that it was trained on.
     """
     from ...datasets import load
     from ...supernets.supernet import Supernet
