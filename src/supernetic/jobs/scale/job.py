@@ -27,9 +27,9 @@ from ...searchers.mcea import MCEA
 from ...space import Arch
 from ...spaces.scaled import Scaled
 from ..compare.comparison import Comparison
+from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
 from ..search.choose_space import AUTO, check_images
-from ..search.job import comparison_steps, network_recipe
 from ..search.score import SCORE
 from ..speed import measure
 from ..time_plan import rescale_recipe

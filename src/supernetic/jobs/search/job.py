@@ -12,7 +12,6 @@ import numpy as np
 
 from ...costs.budget import budget_sampler
 from ...datasets import DataLike, source_of
-from ...errors import InputError
 from ...evaluators import Evaluator
 from ...evaluators.cost import COSTS
 from ...networks.scores import SCORES
@@ -23,7 +22,7 @@ from ...proxies import PROXIES, full_name
 from ...ranking.ensemble import RANK
 from ...reports import write_report
 from ...runs.directory import Run
-from ...runs.files import EXPORTED, LATENCY, NETWORKS, SUPERNET, TRAINED_NETWORKS, TRUST
+from ...runs.files import LATENCY, SUPERNET
 from ...runs.files import SEARCH as SEARCH_FILE
 from ...runs.records import read_search
 from ...runs.trust import opens_runs
@@ -31,13 +30,11 @@ from ...samplers.step import Sampler
 from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
 from ..compare.candidates import BASELINE, Candidate, candidates
-from ..compare.comparison import COMPARE, EXPORT, JUDGE, TEST, Comparison
-from ..compare.export import export_models
-from ..compare.test import judge, test_networks
-from ..compare.train import train_networks
+from ..compare.comparison import COMPARE, Comparison
+from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
 from ..speed import measure
-from ..time_plan import NETWORK_RECIPE, rescale_recipe
+from ..time_plan import rescale_recipe
 from ..train.job import training_memory
 from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
 from ..train.supernet_run import trained_supernet
@@ -347,24 +344,6 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         write_report(path, self.space)
 
 
-def comparison_steps(comparison: Comparison, send: OnEvent) -> list[Step]:
-    """The end of a search: train, test, judge and export the networks.
-
-    Args:
-        comparison: The networks, and how they are trained.
-        send: Receives progress.
-
-    Returns:
-        The steps.
-    """
-    return [
-        Step(COMPARE, TRAINED_NETWORKS, lambda run: train_networks(comparison, run, send)),
-        Step(TEST, NETWORKS, lambda run: test_networks(comparison, run, send)),
-        Step(JUDGE, TRUST, lambda run: judge(comparison, run)),
-        Step(EXPORT, EXPORTED, lambda run: export_models(run, send)),
-    ]
-
-
 # --- preparing --------------------------------------------------------------------------------------------------------
 
 
@@ -399,23 +378,6 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
     for line in dict.fromkeys((*notes, *reasons, *training.notes, *budget)):
         send(Event("prepare", line))
     return training, reasons
-
-
-def network_recipe(file: str | Path | None) -> Recipe:
-    """The recipe of finished networks.
-
-    Args:
-        file: A TOML file; None: the default recipe.
-
-    Returns:
-        The recipe. One with a sampler is refused.
-    """
-    from ...training.recipe import read_recipe, recipe
-
-    chosen = recipe(NETWORK_RECIPE) if file is None else read_recipe(file)
-    if chosen.sampler is not None:
-        raise InputError(f"{file}: a finished network has no paths, but the recipe has a sampler")
-    return chosen
 
 
 def _baselines(request: SearchRequest, training: PreparedTraining) -> dict[str, Baseline]:

@@ -1,0 +1,54 @@
+"""The end of a search: the chosen networks and their controls are trained, tested, judged and exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import InputError
+from ...progress import OnEvent
+from ...runs.files import EXPORTED, NETWORKS, TRAINED_NETWORKS, TRUST
+from ..job import Step
+from ..time_plan import NETWORK_RECIPE
+from .comparison import COMPARE, EXPORT, JUDGE, TEST, Comparison
+from .export import export_models
+from .test import judge, test_networks
+from .train import train_networks
+
+if TYPE_CHECKING:
+    from ...training.recipe import Recipe
+
+
+def comparison_steps(comparison: Comparison, send: OnEvent) -> list[Step]:
+    """The end of a search: train, test, judge and export the networks.
+
+    Args:
+        comparison: The networks, and how they are trained.
+        send: Receives progress.
+
+    Returns:
+        The steps.
+    """
+    return [
+        Step(COMPARE, TRAINED_NETWORKS, lambda run: train_networks(comparison, run, send)),
+        Step(TEST, NETWORKS, lambda run: test_networks(comparison, run, send)),
+        Step(JUDGE, TRUST, lambda run: judge(comparison, run)),
+        Step(EXPORT, EXPORTED, lambda run: export_models(run, send)),
+    ]
+
+
+def network_recipe(file: str | Path | None) -> Recipe:
+    """The recipe of finished networks.
+
+    Args:
+        file: A TOML file; None: the default recipe.
+
+    Returns:
+        The recipe. One with a sampler is refused.
+    """
+    from ...training.recipe import read_recipe, recipe
+
+    chosen = recipe(NETWORK_RECIPE) if file is None else read_recipe(file)
+    if chosen.sampler is not None:
+        raise InputError(f"{file}: a finished network has no paths, but the recipe has a sampler")
+    return chosen
