@@ -122,14 +122,14 @@ def test_nothing_is_retrained() -> None:
 
 def test_what_was_asked_for_is_taken_and_the_rest_fitted_around_it() -> None:
     asked = {"train": 37, "search": None, "compare": None}
-    free, plan = planned(30), planned(30, asked=asked)
+    free, plan = planned(30), planned(30, requested=asked)
     assert plan.supernet_steps == 37
     assert plan.network_steps > free.network_steps
     assert sum(plan.seconds.values()) == pytest.approx(sum(free.seconds.values()), rel=0.02)
-    own = planned(None, asked={"compare": 9, "search": 20})
+    own = planned(None, requested={"compare": 9, "search": 20})
     assert (own.supernet_steps, own.network_steps, own.evaluations) == (1000, 9, 20)
     with pytest.raises(InputError, match=r"too short for 10000 steps of the supernet, .* it takes about 89.5"):
-        planned(30, asked={"train": 10_000})
+        planned(30, requested={"train": 10_000})
 
 
 def test_measuring_takes_its_part_of_the_time() -> None:

@@ -102,9 +102,18 @@ class Baseline:
 
 
 def baseline(source: str | Path, classes: int, in_channels: int, resolution: int) -> Baseline:
-    """The baseline in a file, `FILE.py:FUNCTION` or `timm:NAME`; it is built once: a bad one is named at once.
+    """Read a baseline and build it once, so that a bad one is refused at once.
 
     One that a run names needs trust; timm's models are downloaded, and can be anyone's.
+
+    Args:
+        source: A file, `FILE.py:FUNCTION`, or `timm:NAME`.
+        classes: Number of classes.
+        in_channels: Of the images.
+        resolution: Of the images.
+
+    Returns:
+        The baseline.
     """
     name = str(source)
     if name.startswith(TIMM_PREFIX):

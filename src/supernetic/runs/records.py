@@ -173,7 +173,7 @@ class SearchRecord:
             The record; fields that it does not know are ignored.
         """
         fields = _Fields(record, str(file))
-        front, chosen = (fields.required(name, TABLES) for name in ("front", "chosen"))
+        front, chosen = fields.required("front", TABLES), fields.get("chosen", TABLES, ())  # `optimise` chooses none
         return cls(
             space=fields.get("space", TEXT, ""),
             searcher=fields.get("searcher", TABLE, {}),
