@@ -72,7 +72,7 @@ ALSO_SLOW = (
     "jobs/train/test_job.py::test_every_space_trains_and_can_be_loaded_again*-*-*",
     "jobs/train/test_supernet_run.py::test_snapshots_are_kept_and_can_be_loaded",
     "samplers/test_checks.py::*scalenet*",
-    "searchers/test_drive.py::test_killed_at_random_moments*evolution*",
+    "searchers/test_runner.py::test_killed_at_random_moments*evolution*",
     "searchers/test_evolution.py::test_regularised_evolution_reaches_the_best_cell",
     "searchers/test_local.py::test_evaluations_to_the_best_cell*",
     "spaces/test_cell_graphs.py::test_number_of_unique_cells",

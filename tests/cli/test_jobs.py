@@ -63,11 +63,7 @@ BAD = [
     (["select", "nowhere"], "unknown data set 'nowhere'"),
     (["select", "--models", "mlp,logistc"], "did you mean 'logistic'"),
     (["select", "--sizes", "few"], "sizes must be auto or numbers of images such as 250,500,1000, got 'few'"),
-<<<<<<< HEAD
-    (["select", "--minutes", "0"], "more than 0 and finite, got 0"),
-=======
     (["select", "--minutes", "0"], "minutes must be more than 0 and finite, got 0"),
->>>>>>> part2-leftovers
     (["scale", "--stages", "0"], "stages must be at least 1, got 0"),
     (["scale", "--curve", "liner"], "did you mean 'linear'"),
     (["select", "--on", "train"], "unknown split to score on 'train'"),

@@ -99,11 +99,7 @@ def test_given_numbers_by_architecture(small: Table) -> None:
         ({7: 1.0}, ArchError, "is a tuple of integers or a text, got 7"),
         ({(None,) * 8: 1.0}, ArchError, "is a tuple of integers or a text, got "),
         ({(1, 1, *[0] * 6): 1.0}, TableError, "holds 3 architectures, but not 11000000"),
-<<<<<<< HEAD
-        ({(0,) * 8: 1.0, "00000000": 2.0}, TableError, "must hold each architecture once, got 00000000"),
-=======
         ({(0,) * 8: 1.0, "00000000": 2.0}, TableError, "hold each architecture once, got 00000000"),
->>>>>>> part2-leftovers
     ],
 )
 def test_bad_numbers_are_named_in_one_line(numbers: Any, error: type[InputError], why: str, small: Table) -> None:
