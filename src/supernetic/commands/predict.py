@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ class Predictions(Result):
 
 
 def predict(
-    model: str | Path,
+    model: str | PathLike[str],
     images: Sequence[str | Path],
     *,
     top: int = 3,

@@ -17,6 +17,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def _fill(
     return whole
 
 
-def load_model(path: str | Path) -> Network:
+def load_model(path: str | PathLike[str]) -> Network:
     """The network of a model directory. All files are checked against their checksums first.
 
     Args:
@@ -120,7 +121,7 @@ def load_model(path: str | Path) -> Network:
     return network.eval()
 
 
-def verify(path: str | Path) -> dict[str, Any]:
+def verify(path: str | PathLike[str]) -> dict[str, Any]:
     """The content of `model.json`, after every file has been checked against its checksum there."""
     directory = Path(path)
     record = read_record(directory)
@@ -132,7 +133,7 @@ def verify(path: str | Path) -> dict[str, Any]:
     return record
 
 
-def read_card(path: str | Path) -> Card:
+def read_card(path: str | PathLike[str]) -> Card:
     """What a model directory says about its model.
 
     Args:
@@ -149,7 +150,7 @@ def read_card(path: str | Path) -> Card:
         raise RunError(f"{Path(path) / RECORD} lacks something: {_line(error)}") from None
 
 
-def read_record(path: str | Path) -> dict[str, Any]:
+def read_record(path: str | PathLike[str]) -> dict[str, Any]:
     """The content of `model.json`, checked against its checksum."""
     directory = Path(path)
     file = directory / RECORD
@@ -174,7 +175,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     return checked
 
 
-def is_model(path: str | Path) -> bool:
+def is_model(path: str | PathLike[str]) -> bool:
     """Whether there is a model at this path."""
     return (Path(path) / RECORD).is_file()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class Transform:
         return f"Transform({size}, mean={card.mean}, std={card.std})"
 
 
-def transform(model: str | Path) -> Transform:
+def transform(model: str | PathLike[str]) -> Transform:
     """The preprocessing of a model directory.
 
         images = torchvision.datasets.ImageFolder(folder, transform=supernetic.transform(model))

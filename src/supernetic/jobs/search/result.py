@@ -29,6 +29,10 @@ class FoundModel:
     name: str
     path: str  # its directory
 
+    def __fspath__(self) -> str:
+        """The directory, so that a model can be given wherever its path can."""
+        return self.path
+
     def load(self) -> Network:
         """The model as a plain module, ready for use."""
         from ...exporters.model import load_model
