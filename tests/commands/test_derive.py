@@ -113,7 +113,7 @@ def test_bad_input_is_named_and_nothing_is_written(run: Path, tmp_path: Path) ->
         derive(run, "123")
     with pytest.raises(ArchError, match="layer0"):
         derive(run, (5,) * 8)
-    with pytest.raises(InputError, match="name must be letters, digits"):
+    with pytest.raises(InputError, match="name must be one for a directory"):
         derive(run, ARCH, name="../x")
     with pytest.raises(RunError, match=r"run.toml cannot be read"):
         derive(tmp_path / "none", ARCH)
