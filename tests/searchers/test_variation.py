@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from supernetic.blueprint import Blueprint
-from supernetic.searchers.variation import crossover, limits, mutate, mutate_one, neighbours, settle
+from supernetic.searchers.variation import crossover, limits, mutate, mutate_one, neighbours, repair
 from supernetic.space import Arch, Choice, Space
 from supernetic.spaces.nasbench201 import NASBench201
 
@@ -79,14 +79,14 @@ def test_a_woken_gene_is_drawn_not_left_at_its_first_option() -> None:
     shallow = np.tile(np.array([[0, 1, 0, 0, 0, 1, 0]], dtype=np.int8), (2000, 1))
     deep = shallow.copy()
     deep[:, 0] = 2
-    activated = settle(SPACE, RNG(0), deep, limits(SPACE, shallow) == 1)
+    activated = repair(SPACE, RNG(0), deep, limits(SPACE, shallow) == 1)
     valid(activated)
     assert np.bincount(activated[:, 3], minlength=4) == pytest.approx([500] * 4, abs=100)
 
 
 def test_a_gene_that_falls_asleep_is_zero() -> None:
     deep = np.array([[0, 1, 3, 2, 0, 4, 0]], dtype=np.int8)
-    assert settle(SPACE, RNG(0), deep, np.zeros(deep.shape, dtype=bool)).tolist() == [[0, 1, 0, 0, 0, 1, 0]]
+    assert repair(SPACE, RNG(0), deep, np.zeros(deep.shape, dtype=bool)).tolist() == [[0, 1, 0, 0, 0, 1, 0]]
 
 
 def test_children_take_each_gene_from_a_parent() -> None:

@@ -138,7 +138,7 @@ def _record(frame: Frame, p: Point, columns: Sequence[str]) -> list[Any]:
 
 
 def _first(points: Sequence[Point]) -> int:
-    """What is shown before anything is clicked: the dearest chosen one, else the end of the front."""
+    """What is shown before anything is clicked: the most expensive chosen one, else the end of the front."""
     best = [i for i, p in enumerate(points) if p.style == "chosen"] or [
         i for i, p in enumerate(points) if p.style == "front"
     ]

@@ -26,7 +26,7 @@ from ..scaling.family import Candidate, Family, State
 from ..space import Arch, Archs, Space
 from ..spaces.scaled import Scaled
 from .problem import Asking, SearchProblem, Trial
-from .variation import limits, mutate, settle
+from .variation import limits, mutate, repair
 
 STILL_ROUNDS = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
 
@@ -177,7 +177,7 @@ def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: 
     inner: npt.NDArray[np.bool_] = (place >= ends[:, :1]) & (place < ends[:, 1:])
     children = np.where(inner, fathers, mothers).astype(np.int8)
     inactive = np.where(inner, limits(space, fathers), limits(space, mothers)) == 1
-    return settle(space, rng, children, inactive)
+    return repair(space, rng, children, inactive)
 
 
 def chain_of(searcher: MCEA, task: SearchProblem, trials: Sequence[Trial], seed: int = 0) -> list[State]:

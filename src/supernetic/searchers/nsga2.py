@@ -20,7 +20,7 @@ import numpy.typing as npt
 from .. import pareto
 from ..space import Arch, Archs
 from .problem import Asking, SearchProblem, Trial, fill
-from .variation import crossover, limits, random_gene, settle
+from .variation import crossover, limits, random_gene, repair
 
 Floats = npt.NDArray[np.float64]
 Propose = Callable[[int], Archs]
@@ -109,7 +109,7 @@ class NSGA2:
         wheel = np.cumsum(chance, axis=1)
         mutants = archs.copy()
         mutants[rows, gene] = np.argmax(wheel > rng.random((n, 1)) * wheel[:, -1:], axis=1)
-        return settle(task.space, rng, mutants, allowed == 1)
+        return repair(task.space, rng, mutants, allowed == 1)
 
     def _steering(self, task: SearchProblem) -> Floats:
         """How often each objective gives the credit: evaluated ones share `costly`, costs the rest."""

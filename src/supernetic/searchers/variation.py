@@ -32,7 +32,7 @@ def limits(space: Space, archs: Archs) -> Ints:
     return allowed
 
 
-def settle(space: Space, rng: np.random.Generator, archs: Archs, inactive: Bools) -> Archs:
+def repair(space: Space, rng: np.random.Generator, archs: Archs, inactive: Bools) -> Archs:
     """Bring genes within their limits, and draw those that have just become active.
 
     Args:
@@ -101,7 +101,7 @@ def _change(space: Space, rng: np.random.Generator, archs: Archs, allowed: Ints,
     change = change & (allowed > 1)
     shift = rng.integers(1, np.maximum(allowed, 2))
     changed = np.where(change, (archs + shift) % allowed, archs).astype(np.int8)
-    return settle(space, rng, changed, allowed == 1)
+    return repair(space, rng, changed, allowed == 1)
 
 
 def crossover(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:
@@ -119,7 +119,7 @@ def crossover(space: Space, rng: np.random.Generator, mothers: Archs, fathers: A
     first = rng.random(mothers.shape) < 0.5
     children = np.where(first, mothers, fathers).astype(np.int8)
     inactive = np.where(first, limits(space, mothers), limits(space, fathers)) == 1
-    return settle(space, rng, children, inactive)
+    return repair(space, rng, children, inactive)
 
 
 def neighbours(space: Space, arch: Arch) -> Archs:
