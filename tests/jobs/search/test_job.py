@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 import tomli_w
+import torch
 
 from supernetic.commands.resume import resume
+from supernetic.datasets import load
 from supernetic.errors import BudgetError, DataError, InputError, RunError
 from supernetic.jobs.search.job import search
 from supernetic.jobs.search.result import SearchResult
@@ -146,3 +148,17 @@ def test_no_step_is_taken_twice(finished: SearchResult, tmp_path: Path) -> None:
     before = len(read_records(run / "timings.jsonl"))
     resume(run)
     assert [r["task"] for r in read_records(run / "timings.jsonl")[before:]] == ["plan", "export"]
+
+
+@pytest.mark.parametrize("kind", ["arrays", "torch"])
+def test_images_may_be_given_from_python(
+    kind: str, small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUPERNETIC_CACHE", str(tmp_path / "cache"))
+    embedded = load("embedded", limit=300)
+    pixels = torch.from_numpy(embedded.images).permute(0, 3, 1, 2).float() / 255
+    dataset = torch.utils.data.TensorDataset(pixels, torch.from_numpy(embedded.labels.astype("int64")))
+    data: Any = (embedded.images, embedded.labels) if kind == "arrays" else dataset
+    result = search(data, **{**small, "limit": None}, dry_run=True, out=tmp_path / "run")
+    assert result.planned is not None
+    assert not (tmp_path / "run").exists()
