@@ -290,3 +290,30 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(
         assert read_card(place) == new
         assert [p.name for p in tmp_path.iterdir()] == ["m"]
     assert 8 < moment < 19, "all moments were tried"
+
+
+def forged(directory: Path, **changes: Any) -> None:
+    """Change a record and its own checksum, as somebody who sends a model could."""
+    record = {**read_record(directory), **changes}
+    record["sha256"][exporter.RECORD] = exporter._own_digest(record)
+    (directory / exporter.RECORD).write_text(json.dumps(record))
+
+
+def test_a_received_blueprint_takes_no_more_memory_than_its_weights(
+    network: Network, card: Card, tmp_path: Path
+) -> None:
+    """A classifier of a trillion weights is refused, not allocated."""
+    save_model(tmp_path / "m", network, card)
+    blueprint = read_record(tmp_path / "m")["blueprint"]
+    last = {**blueprint[-1], "c_out": 10**12}
+    forged(tmp_path / "m", blueprint=[*blueprint[:-1], last])
+    with pytest.raises(RunError, match="holds no network that fits its description"):
+        load_model(tmp_path / "m")
+
+
+def test_a_received_card_names_no_absurd_resolution(network: Network, card: Card, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", network, card)
+    record = read_record(tmp_path / "m")
+    forged(tmp_path / "m", preprocessing={**record["preprocessing"], "resolution": 10**7})
+    with pytest.raises(RunError, match="images must have 1 to 4096 pixels a side, got 10000000"):
+        read_card(tmp_path / "m")

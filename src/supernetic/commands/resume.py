@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,14 @@ from ..runs.directory import SETTINGS, read_settings
 from ..runs.files import RESULT
 from ..runs.trust import following, opens_runs
 
-# By job: its request, the function that does what a request says, and the reader of a finished run (a table search and
-# a study have none: they take seconds, and a study's file may have changed). Imported on use: torch is heavy.
+# By job: its request; its class, or the function that does what a request says; the reader of a finished run. A table
+# search and a study have no reader: they take seconds, and a study's file may have changed. Imported on use.
 JOBS = {
-    "train": ("jobs.train.request:TrainRequest", "jobs.train.job:train_by", "jobs.train.job:read_result"),
-    "search": ("jobs.search.request:SearchRequest", "jobs.search.job:search_by", "jobs.search.result:read_result"),
+    "train": ("jobs.train.request:TrainRequest", "jobs.train.job:TrainJob", "jobs.train.job:read_result"),
+    "search": ("jobs.search.request:SearchRequest", "jobs.search.job:SearchJob", "jobs.search.result:read_result"),
     "table-search": ("jobs.search.table_search:TableSearchRequest", "jobs.search.table_search:search_table_by", ""),
-    "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:scale_by", "jobs.scale.result:read_family"),
-    "select": ("jobs.select.request:SelectRequest", "jobs.select.job:select_by", "jobs.select.result:read_result"),
+    "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:ScaleJob", "jobs.scale.result:read_family"),
+    "select": ("jobs.select.request:SelectRequest", "jobs.select.job:SelectJob", "jobs.select.result:read_result"),
     "study": ("lab.request:StudyRequest", "lab.job:study_by", ""),
 }
 
@@ -56,7 +57,17 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
         finished: Result = _load(read)(path)
         return finished
     with following(path):
-        result: Result = _load(do)(_load(request).from_record(settings["request"]), out=path, on_event=on_event)
+        return _do(_load(do), _load(request).from_record(settings["request"]), path, on_event)
+
+
+def _do(job: Any, request: Any, path: Path, on_event: OnEvent | None) -> Result:
+    result: Result
+    if isinstance(job, type):
+        from ..jobs.job import run_job
+
+        result = run_job(partial(job.prepare, request), out=path, on_event=on_event)  # type: ignore[attr-defined]
+    else:
+        result = job(request, out=path, on_event=on_event)
     return result
 
 

@@ -27,13 +27,14 @@ from safetensors.torch import load, save
 from .. import __version__
 from ..blueprint import Blueprint
 from ..errors import InputError, RunError
-from ..nn.network import Network
+from ..nn.network import Network, with_weights
 from ..runs.directory import TEMPORARY, temporary_name
 from ..runs.trust import require_name
 from .card import Card, page
 from .onnx import INPUT, OUTPUT, require_onnx, write_onnx
 
 FORMAT = 1
+MAX_RESOLUTION = 4096  # pixels; a received card must not make `predict` fill the memory
 WEIGHTS, RECORD, ONNX, LABELS, README = "model.safetensors", "model.json", "model.onnx", "labels.txt", "README.md"
 FILES = {WEIGHTS, RECORD, ONNX, LABELS, README}
 
@@ -114,11 +115,9 @@ def load_model(path: str | PathLike[str]) -> Network:
     directory = Path(path)
     record = verify(directory)
     try:
-        network = Network(Blueprint.from_json(record["blueprint"]))
-        network.load_state_dict(load(_read(directory / WEIGHTS)))
+        return with_weights(Blueprint.from_json(record["blueprint"]), load(_read(directory / WEIGHTS)))
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         raise RunError(f"{directory} holds no network that fits its description: {_line(error)}") from None
-    return network.eval()
 
 
 def verify(path: str | PathLike[str]) -> dict[str, Any]:
@@ -145,7 +144,10 @@ def read_card(path: str | PathLike[str]) -> Card:
     record = read_record(path)
     require_name(record.get("name"), f"the name in {Path(path) / RECORD}")
     try:
-        return Card.from_json(record)
+        card = Card.from_json(record)
+        if not 1 <= max(card.resolution, card.data_resolution) <= MAX_RESOLUTION:
+            raise ValueError(f"images must have 1 to {MAX_RESOLUTION} pixels a side, got {card.resolution}")
+        return card
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{Path(path) / RECORD} lacks something: {_line(error)}") from None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+import torch
 from torch import Tensor, nn
 
 from ..blueprint import Blueprint, Layer, parts
@@ -139,6 +140,21 @@ def _feature_layer(blueprint: Blueprint) -> int:
     """Position of the layer whose output the last global pooling reads, else the classifier; -1 is the image."""
     pools = [i for i, layer in enumerate(blueprint) if layer.kind == "gap"]
     return blueprint.wiring()[pools[-1] if pools else -1][0]
+
+
+def with_weights(blueprint: Blueprint, weights: Mapping[str, Tensor]) -> Network:
+    """A network with given weights, ready for evaluation.
+
+    It takes no more memory than the weights: a received blueprint may name any size.
+
+    Args:
+        blueprint: What the network is made from.
+        weights: All of its tensors; a `RuntimeError` if they do not fit.
+    """
+    with torch.device("meta"):
+        network = Network(blueprint)
+    network.load_state_dict(weights, assign=True)
+    return network.eval()
 
 
 def add_submodule(root: nn.Module, path: str, module: nn.Module) -> None:

@@ -72,7 +72,7 @@ def read_network(run: Path, record: NetworkRecord) -> Network:
     """
     from ...blueprint import Blueprint
     from ...networks.pool import training_settings
-    from ...nn.network import Network
+    from ...nn.network import with_weights
     from ...training.checkpoint import read
 
     if record.exports_inherited:
@@ -83,12 +83,10 @@ def read_network(run: Path, record: NetworkRecord) -> Network:
         raise InputError(f"{record.name} is not a network of ours: only those with a blueprint can be exported")
     if reason := missing_weights(run, record):
         raise RunError(f"{record.name} cannot be exported: {reason}")
-    network = Network(Blueprint.from_json(settings["blueprint"]))
     try:
-        network.load_state_dict(read(path / WEIGHTS)[0])
+        return with_weights(Blueprint.from_json(settings["blueprint"]), read(path / WEIGHTS)[0])
     except RuntimeError:
         raise RunError(f"{path / WEIGHTS} does not fit the network that {path / SETTINGS} describes") from None
-    return network.eval()
 
 
 def card_of(run: Path, record: NetworkRecord, network: Network) -> Card:

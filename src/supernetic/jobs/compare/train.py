@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...errors import RunError
 from ...objective import Metrics
 from ...progress import Event, OnEvent
 from ...runs.directory import Run, jsonable
@@ -82,13 +83,15 @@ def inherited_file(run: Path, name: str) -> Path:
 def load_inherited(run: Path, name: str) -> Network:
     """A network with the supernet's weights; the file says how it is built."""
     from ...blueprint import Blueprint
-    from ...nn.network import Network
+    from ...nn.network import with_weights
     from ...training.checkpoint import read
 
-    weights, notes = read(inherited_file(run, name))
-    network = Network(Blueprint.from_json(json.loads(str(notes["blueprint"]))))
-    network.load_state_dict(weights)
-    return network.eval()
+    file = inherited_file(run, name)
+    weights, notes = read(file)
+    try:
+        return with_weights(Blueprint.from_json(json.loads(str(notes["blueprint"]))), weights)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise RunError(f"{file} holds no network that fits its blueprint: {str(error).splitlines()[0]}") from None
 
 
 def _train(

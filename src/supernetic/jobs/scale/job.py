@@ -119,23 +119,6 @@ def scale(
         source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds,
         population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device, seed,
     )  # fmt: skip
-    return scale_by(request, out=out, dry_run=dry_run, on_event=on_event)
-
-
-def scale_by(
-    request: ScaleRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
-) -> Family:
-    """Run the job of a request.
-
-    Args:
-        request: The settings.
-        out: The run directory.
-        dry_run: Check everything, return the plan, and write nothing.
-        on_event: Receives progress.
-
-    Returns:
-        The result; after a dry run, what would be done.
-    """
     return run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 

@@ -140,23 +140,6 @@ def search(
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
         stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, seed=seed,
     )  # fmt: skip
-    return search_by(request, out=out, dry_run=dry_run, on_event=on_event)
-
-
-def search_by(
-    request: SearchRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
-) -> SearchResult:
-    """Run the job of a request.
-
-    Args:
-        request: The settings.
-        out: The run directory.
-        dry_run: Check everything, return the plan, and write nothing.
-        on_event: Receives progress.
-
-    Returns:
-        The result; after a dry run, what would be done.
-    """
     return run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 

@@ -85,23 +85,6 @@ def select(
     request = SelectRequest(
         source_of(data), models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers
     )
-    return select_by(request, out=out, dry_run=dry_run, on_event=on_event)
-
-
-def select_by(
-    request: SelectRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
-) -> SelectResult:
-    """Run the job of a request.
-
-    Args:
-        request: The settings.
-        out: The run directory.
-        dry_run: Check everything, return the plan, and write nothing.
-        on_event: Receives progress.
-
-    Returns:
-        The result; after a dry run, what would be done.
-    """
     return run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 

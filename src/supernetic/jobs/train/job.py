@@ -89,23 +89,6 @@ def train(
         space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
         snapshots, latency, start, tensorboard, seed,
     )  # fmt: skip
-    return train_by(request, out=out, dry_run=dry_run, on_event=on_event)
-
-
-def train_by(
-    request: TrainRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
-) -> TrainResult:
-    """Run the job of a request.
-
-    Args:
-        request: The settings.
-        out: The run directory.
-        dry_run: Check everything, return the plan, and write nothing.
-        on_event: Receives progress.
-
-    Returns:
-        The result; after a dry run, what would be done.
-    """
     return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
