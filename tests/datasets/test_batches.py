@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor
 
 from supernetic.datasets import Dataset, load
 from supernetic.datasets.augment import parse
 from supernetic.datasets.batches import Batches
 from supernetic.errors import InputError
+from supernetic.selection.subsets import take_subset
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +129,53 @@ def test_many_images_stay_off_the_device(data: Dataset, monkeypatch: pytest.Monk
     expected = Batches(data, batch_size=16).batch(2)[0]
     monkeypatch.setattr("supernetic.datasets.batches.RESIDENT_BYTES", 0)
     assert torch.equal(Batches(data, batch_size=16).batch(2)[0], expected)
+
+
+@pytest.fixture
+def stored(tmp_path: Path, data: Dataset, monkeypatch: pytest.MonkeyPatch) -> dict[str, Dataset]:
+    """The same 90 images in memory, in their files, and in the decoded copy of these."""
+    for row in range(90):
+        (tmp_path / "in" / str(row % 3)).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(data.images[row, ..., 0]).save(tmp_path / "in" / str(row % 3) / f"{row}.png")
+    monkeypatch.setenv("SUPERNETIC_LOADERS", "2")
+    in_memory = load(tmp_path / "in")
+    monkeypatch.setenv("SUPERNETIC_IMAGE_MEMORY", "1K")
+    monkeypatch.setenv("SUPERNETIC_IMAGE_CACHE", "off")
+    in_files = load(tmp_path / "in")
+    monkeypatch.setenv("SUPERNETIC_IMAGE_CACHE", str(tmp_path / "copies"))
+    return {"memory": in_memory, "files": in_files, "copy": load(tmp_path / "in")}
+
+
+@pytest.mark.parametrize("augment", [None, "light+flip", "inception"])
+def test_batches_are_the_same_from_memory_files_and_copy(stored: dict[str, Dataset], augment: str | None) -> None:
+    change = parse(augment) if augment else None
+    memory, files, copy = (Batches(d, batch_size=20, seed=3, augment=change, resolution=24) for d in stored.values())
+    for step in (0, 1, 2, 3, 4, 5, 6, 40, 3):  # consecutive ones over three epochs, and back
+        x, y = memory.batch(step)
+        for other in (files, copy):
+            ox, oy = other.batch(step)
+            assert torch.equal(ox, x)
+            assert torch.equal(oy, y)
+    for first, second, third in zip(memory.evaluate(), files.evaluate(), copy.evaluate(), strict=True):
+        assert torch.equal(first[0], second[0])
+        assert torch.equal(first[0], third[0])
+        assert torch.equal(first[1], third[1])
+    assert torch.equal(memory.fixed(64), files.fixed(64))
+    assert torch.equal(memory.fixed(7), copy.fixed(7))
+    parts = [dataclasses.replace(copy, rank=r, world=2) for r in (0, 1)]
+    if change is None:
+        for step in range(4):
+            assert torch.equal(memory.batch(step)[0], torch.cat([p.batch(step)[0] for p in parts]))
+
+
+def test_a_subset_stays_where_it_is(stored: dict[str, Dataset]) -> None:
+    subsets = [take_subset(d, 30, seed=1) for d in stored.values()]
+    assert [isinstance(s.images, np.ndarray) for s in subsets] == [True, False, False]
+    assert len({s.fingerprint for s in subsets}) == 1
+    assert subsets[0].moments == subsets[1].moments == subsets[2].moments
+    batches = [Batches(s, batch_size=9).batch(0)[0] for s in subsets]
+    assert torch.equal(batches[0], batches[1])
+    assert torch.equal(batches[0], batches[2])
 
 
 def test_bad_requests(data: Dataset) -> None:

@@ -109,3 +109,23 @@ def test_folders_that_are_no_task(folder: Path, tmp_path: Path) -> None:
         load(tmp_path / "empty")
     with pytest.raises(InputError, match="does not exist"):
         load(tmp_path / "nowhere")
+
+
+def test_links_to_files_are_followed_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    Image.new("L", (28, 28), 7).save(elsewhere / "far.png")
+    (folder / "bag" / "near.png").symlink_to(elsewhere / "far.png")
+    (folder / "bag" / "gone.png").symlink_to(elsewhere / "gone.png")
+    (folder / "bag" / "around").symlink_to(folder, target_is_directory=True)
+    (folder / "bag" / "endless.png").symlink_to("/dev/zero")
+    data = load(folder)
+    assert len(data.images) == 25
+    assert (data.images[data.files.index("bag/near.png")] == 7).all()
+
+
+def test_files_below_folders_of_a_class_come_in_the_order_of_their_parts(folder: Path) -> None:
+    (folder / "bag" / "a").mkdir()
+    for name in ("a/z.png", "a-b.png"):  # as text, "a-b.png" would come first
+        shutil.copy(folder / "bag" / "00.png", folder / "bag" / name)
+    assert list(read(folder).files[-14 - 12 : -12][-2:]) == ["bag/a/z.png", "bag/a-b.png"]

@@ -5,6 +5,6 @@
 
 from .dataset import SPLITS, Dataset
 from .in_memory import Data, DataLike, source_of
-from .loading import load
+from .loading import load, outline
 
-__all__ = ["SPLITS", "Data", "DataLike", "Dataset", "load", "source_of"]
+__all__ = ["SPLITS", "Data", "DataLike", "Dataset", "load", "outline", "source_of"]

@@ -1,8 +1,10 @@
 """What happens to training images, on the device and a batch at a time; every image draws for itself.
 
-Written as names joined by `+`, in any order: `shift` (pad by 4 pixels and cut out again), `flip` (left and right),
-`crop` (a random part of random aspect, resized), and one policy: `autoaugment-cifar10`, `autoaugment-imagenet`,
-`randaugment`. They are applied in that order.
+Written as names joined by `+`, in any order: `shift` (pad by 4 pixels and cut out again) or `light` (shift by up to
+1/16 of the width, edges reflected), `flip` (left and right), `crop` (a random part of random aspect, resized), one
+policy (`autoaugment-cifar10`, `autoaugment-imagenet`, `randaugment`), and `cutout` (a square of the mean colour). They
+are applied in that order. `inception` is the preprocessing of Inception, which many papers name: `crop`, `flip`, and
+then random colours. `none` stands alone.
 """
 
 from __future__ import annotations
@@ -15,9 +17,15 @@ from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample, interpolate, pad
 
 from ..errors import InputError, UnknownNameError
+from .colours import distort_colours
 from .policies import POLICIES, apply_policy
 
-AUGMENTATIONS = ("shift", "flip", "crop", *POLICIES)
+NONE = "none"
+INCEPTION = "inception"
+AUGMENTATIONS = (NONE, "light", "shift", "flip", "crop", INCEPTION, "cutout", *POLICIES)
+LIGHT_SHIFT = 1 / 16  # of the width: 2 pixels of CIFAR-10's 32, 14 of ImageNet's 224
+CUTOUT_SIDE = 1 / 4  # of the image's side
+SMALLEST_CROP = 0.08  # share of the area that a crop keeps at least
 CROP_ATTEMPTS = 10  # at a crop that fits, before the centre is taken
 CROP_ASPECT_RATIOS = (3 / 4, 4 / 3)  # of a crop's width to its height
 
@@ -30,27 +38,39 @@ class Augment:
     flip: bool = False
     crop: float = 0.0  # the smallest share of the area that a crop keeps (ImageNet: .08); 0: no crop
     policy: str = ""
+    light_shift: float = 0.0  # the largest shift as a share of the width, at least a pixel, edges reflected; 0: none
+    cutout: float = 0.0  # side of the gray square as a share of the image's; 0: none
+    colours: bool = False  # whether brightness, saturation, hue and contrast change
 
     def __post_init__(self) -> None:
         if self.policy and self.policy not in POLICIES:
             raise UnknownNameError("augmentation policy", self.policy, POLICIES)
         if self.shift < 0 or not 0 <= self.crop <= 1:
             raise InputError(f"shift must be 0 or more and crop 0 to 1, got {self.shift} and {self.crop}")
+        if not 0 <= self.light_shift <= 1 or not 0 <= self.cutout <= 1:
+            raise InputError(f"light_shift and cutout must be 0 to 1, got {self.light_shift} and {self.cutout}")
+        if self.shift and self.light_shift:
+            raise InputError("one shift at a time, got shift and light")
 
     def __call__(self, images: Tensor, resolution: int, generator: torch.Generator) -> Tensor:
         """Bytes N x H x W x C to floats in 0..1, N x C x `resolution` x `resolution`, channels last."""
-        if self.shift or self.flip:
+        if self.light_shift:
+            pixels = max(1, round(images.shape[2] * self.light_shift))
+            images = shift_and_flip(images, pixels, self.flip, generator, reflect=True)
+        elif self.shift or self.flip:
             images = shift_and_flip(images, self.shift, self.flip, generator)
         x = as_floats(images)
         x = random_crop(x, resolution, self.crop, generator) if self.crop else resize(x, resolution)
-        return apply_policy(self.policy, x, generator) if self.policy else x
+        x = distort_colours(x, generator) if self.colours else x
+        x = apply_policy(self.policy, x, generator) if self.policy else x
+        return cut_out(x, self.cutout, generator) if self.cutout else x
 
 
 def parse(text: str) -> Augment:
     """An `Augment` from its names, with the customary sizes: a shift of 4 pixels, crops from 8 % of the area.
 
     Args:
-        text: names joined by `+`.
+        text: names joined by `+`; `none` or no name at all for no augmentation.
 
     Returns:
         The augmentation.
@@ -62,7 +82,17 @@ def parse(text: str) -> Augment:
     policies = [name for name in names if name in POLICIES]
     if len(policies) > 1:
         raise InputError(f"one policy at a time, got {' and '.join(policies)}")
-    return Augment(4 if "shift" in names else 0, "flip" in names, 0.08 if "crop" in names else 0.0, "".join(policies))
+    if NONE in names and len(names) > 1:
+        raise InputError(f"{NONE} must stand alone, got {text}")
+    return Augment(
+        shift=4 if "shift" in names else 0,
+        flip="flip" in names or INCEPTION in names,
+        crop=SMALLEST_CROP if "crop" in names or INCEPTION in names else 0.0,
+        policy="".join(policies),
+        light_shift=LIGHT_SHIFT if "light" in names else 0.0,
+        cutout=CUTOUT_SIDE if "cutout" in names else 0.0,
+        colours=INCEPTION in names,
+    )
 
 
 def as_floats(images: Tensor) -> Tensor:
@@ -92,14 +122,20 @@ def resize(x: Tensor, resolution: int) -> Tensor:
     return interpolate(x, (resolution, resolution), mode="bicubic", antialias=True).clamp(0, 1)
 
 
-def shift_and_flip(images: Tensor, shift: int, flip: bool, generator: torch.Generator) -> Tensor:
-    """Shift and mirror each image at random, in one gather of pixels; what comes in from outside is black.
+def shift_and_flip(
+    images: Tensor, shift: int, flip: bool, generator: torch.Generator, *, reflect: bool = False
+) -> Tensor:
+    """Shift and mirror each image at random, in one gather of pixels.
+
+    What comes in from outside is black, or the image itself, reflected at its edge. Black bars tell a network the shift
+    and are in no image that it will see later; reflections leave none. Repeated edges would leave streaks.
 
     Args:
         images: N x H x W x C.
-        shift: the most pixels, in each direction.
+        shift: the most pixels, in each direction; reflected, no more than the image has.
         flip: whether half of the images are mirrored.
         generator: of the draws.
+        reflect: whether edges are reflected.
 
     Returns:
         Images of the same shape.
@@ -108,13 +144,47 @@ def shift_and_flip(images: Tensor, shift: int, flip: bool, generator: torch.Gene
     device = images.device
     offsets = torch.randint(0, 2 * shift + 1, (2, n, 1), generator=generator).to(device)
     mirrored = (torch.rand((n, 1), generator=generator) < 0.5).to(device) & flip
-    padded = pad(images, (0, 0, shift, shift, shift, shift))
     columns = torch.arange(width, device=device)
     columns = torch.where(mirrored, width - 1 - columns, columns) + offsets[1]
     rows = torch.arange(height, device=device) + offsets[0]
-    rows = rows + torch.arange(n, device=device)[:, None] * padded.shape[1]
-    pixels = rows[:, :, None] * padded.shape[2] + columns[:, None, :]
-    return padded.view(-1, channels).index_select(0, pixels.view(-1)).view(images.shape)
+    if reflect:
+        rows, columns = _reflected(rows - shift, height), _reflected(columns - shift, width)
+    else:
+        images = pad(images, (0, 0, shift, shift, shift, shift))
+    rows = rows + torch.arange(n, device=device)[:, None] * images.shape[1]
+    pixels = rows[:, :, None] * images.shape[2] + columns[:, None, :]
+    return images.reshape(-1, channels).index_select(0, pixels.view(-1)).view(n, height, width, channels)
+
+
+def _reflected(positions: Tensor, size: int) -> Tensor:
+    """Positions outside 0..size - 1 as what a mirror at the edge shows there; the edge itself occurs twice."""
+    positions = torch.where(positions < 0, -1 - positions, positions)
+    return torch.where(positions >= size, 2 * size - 1 - positions, positions)
+
+
+def cut_out(x: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """A square of each image, at a random place, replaced by the image's mean colour.
+
+    Paper: DeVries and Taylor, "Improved Regularization of Convolutional Neural Networks with Cutout", 2017, arXiv
+    1708.04552. Differences: the square lies inside the image, and has its mean colour, not the data set's.
+
+    Args:
+        x: N x C x H x W in 0..1.
+        share: the square's side as a share of the image's; at least a pixel.
+        generator: of the draws.
+
+    Returns:
+        Images of the same shape.
+    """
+    n, _, height, width = x.shape
+    inside = []
+    for size in (height, width):
+        side = max(1, round(share * size))
+        start = torch.randint(0, size - side + 1, (n, 1), generator=generator).to(x.device)
+        positions = torch.arange(size, device=x.device)
+        inside.append((positions >= start) & (positions < start + side))
+    square = inside[0][:, None, :, None] & inside[1][:, None, None, :]
+    return torch.where(square, x.mean(dim=(2, 3), keepdim=True), x).contiguous(memory_format=torch.channels_last)
 
 
 def random_crop(x: Tensor, resolution: int, smallest: float, generator: torch.Generator) -> Tensor:

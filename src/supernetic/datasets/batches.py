@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..errors import InputError, UnknownNameError
 from .augment import Augment, as_floats, resize
-from .dataset import SPLITS, Dataset, Indices
+from .dataset import SPLITS, Dataset, Indices, stored_images
+from .stream import ReadAhead, read_parts, read_rows
 
 RESIDENT_BYTES = 2**31  # bytes of images that are kept on the device; more stay in the machine's memory
 ORDER_STREAM, FIXED_STREAM, AUGMENT_STREAM = 1, 2, 3  # what a stream of random numbers is for, so that no two are alike
@@ -19,12 +20,46 @@ ORDER_STREAM, FIXED_STREAM, AUGMENT_STREAM = 1, 2, 3  # what a stream of random 
 Batch = tuple[Tensor, Tensor]  # images N x C x resolution x resolution, normalised, channels last; labels
 
 
+class StepRows:
+    """The rows of every step, for one of `world` processes. An epoch's order follows from the seed and its number.
+
+    Args:
+        rows: of the split.
+        batch_size: images of a step, over all processes.
+        seed: of the order.
+        rank: which process this is.
+        world: how many there are.
+    """
+
+    def __init__(self, rows: Indices, batch_size: int, seed: int, rank: int = 0, world: int = 1) -> None:
+        self.rows, self.seed, self.rank, self.world = rows, seed, rank, world
+        self.size = min(batch_size, len(rows) // world * world)
+        self.steps_per_epoch = max(1, len(rows) // batch_size)
+        self._orders: dict[int, Indices] = {}
+
+    def __call__(self, step: int) -> Indices:
+        """Rows that are this process's part of a step; steps are counted from 0 over all epochs."""
+        epoch, at = divmod(step, self.steps_per_epoch)
+        share = self.size // self.world
+        start = at * self.size + self.rank * share
+        return self._order(epoch)[start : start + share]
+
+    def _order(self, epoch: int) -> Indices:
+        """Of an epoch; two are kept, because reading ahead goes back and forth between them where they meet."""
+        if epoch not in self._orders:
+            while len(self._orders) > 1:
+                del self._orders[next(iter(self._orders))]
+            self._orders[epoch] = np.random.default_rng([self.seed, epoch, ORDER_STREAM]).permutation(self.rows)
+        return self._orders[epoch]
+
+
 @dataclass(frozen=True)
 class Batches:
     """The images of one split, on a device.
 
     `batch_size` counts the images of a step over all `world` processes; each takes its own part. An epoch is a
-    permutation of the split without the last incomplete batch.
+    permutation of the split without the last incomplete batch. Images that are not in memory are read by other
+    processes, those of consecutive steps ahead of time.
     """
 
     dataset: Dataset
@@ -36,9 +71,10 @@ class Batches:
     resolution: int | None = None  # None: as the images are
     rank: int = 0
     world: int = 1
-    _images: Tensor = field(init=False, repr=False, compare=False)
+    _images: Tensor | None = field(init=False, repr=False, compare=False)  # None: they are not in memory
+    _ahead: ReadAhead | None = field(init=False, repr=False, compare=False)
     _labels: Tensor = field(init=False, repr=False, compare=False)
-    _order: dict[int, Indices] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _rows: StepRows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
@@ -49,9 +85,16 @@ class Batches:
             raise InputError(f"a batch must divide over {self.world} processes, got {self.batch_size} images")
         if self.world > len(self) and self.world > 1:
             raise InputError(f"{len(self)} images cannot be divided over {self.world} processes")
-        images = torch.from_numpy(self.dataset.images)
-        small = self.dataset.images.nbytes <= RESIDENT_BYTES
-        object.__setattr__(self, "_images", images.to(self.device) if small else images)
+        rows = StepRows(self.dataset.splits[self.split], self.batch_size, self.seed, self.rank, self.world)
+        images, ahead = None, None
+        if (stored := stored_images(self.dataset.images)) is not None:
+            ahead = ReadAhead(stored, rows)
+        else:
+            images = torch.from_numpy(self.dataset.images)
+            images = images.to(self.device) if self.dataset.images.nbytes <= RESIDENT_BYTES else images
+        object.__setattr__(self, "_images", images)
+        object.__setattr__(self, "_ahead", ahead)
+        object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_labels", torch.from_numpy(self.dataset.labels))
 
     def __len__(self) -> int:
@@ -61,7 +104,7 @@ class Batches:
     @property
     def steps_per_epoch(self) -> int:
         """Full batches in the split; at least one, which is then smaller."""
-        return max(1, len(self) // self.batch_size)
+        return self._rows.steps_per_epoch
 
     def batch(self, step: int) -> Batch:
         """The batch of a step, augmented; of several processes, each gets its own part.
@@ -72,23 +115,21 @@ class Batches:
         Returns:
             Images and labels.
         """
-        epoch, at = divmod(step, self.steps_per_epoch)
-        size = min(self.batch_size, len(self) // self.world * self.world)
-        share = size // self.world
-        start = at * size + self.rank * share
-        rows = self._epoch(epoch)[start : start + share]
+        rows = self._rows(step)
+        images = self._bytes(rows) if self._ahead is None else self._ahead.read(step).to(self.device)
         if self.augment is None:
-            return self._plain(rows)
+            return self._plain(images, rows)
         state = np.random.SeedSequence([self.seed, step, self.rank, AUGMENT_STREAM]).generate_state(1, np.uint64)
         generator = torch.Generator().manual_seed(int(state[0] >> np.uint64(1)))
-        x = self.augment(self._bytes(rows), self.resolution or self.dataset.resolution, generator)
+        x = self.augment(images, self.resolution or self.dataset.resolution, generator)
         return self._normalise(x), self._labels[rows].to(self.device)
 
     def evaluate(self) -> Iterator[Batch]:
         """The whole split once, in a fixed order, without augmentation; each process its own part."""
         rows = self.dataset.splits[self.split][self.rank :: self.world]
-        for start in range(0, len(rows), self.batch_size):
-            yield self._plain(rows[start : start + self.batch_size])
+        parts = [rows[start : start + self.batch_size] for start in range(0, len(rows), self.batch_size)]
+        for part, images in zip(parts, self._in_turn(parts), strict=True):
+            yield self._plain(images, part)
 
     def fixed(self, n: int) -> Tensor:
         """The same training images at every call, without augmentation.
@@ -101,21 +142,23 @@ class Batches:
         """
         rows = self.dataset.splits["train"]
         chosen = np.random.default_rng([self.seed, 0, FIXED_STREAM]).permutation(rows)[:n]
-        return self._plain(chosen)[0]
+        return self._plain(self._bytes(chosen), chosen)[0]
 
-    def _epoch(self, epoch: int) -> Indices:
-        if epoch not in self._order:
-            self._order.clear()
-            rng = np.random.default_rng([self.seed, epoch, ORDER_STREAM])
-            self._order[epoch] = rng.permutation(self.dataset.splits[self.split])
-        return self._order[epoch]
-
-    def _plain(self, rows: Indices) -> Batch:
-        x = resize(as_floats(self._bytes(rows)), self.resolution or self.dataset.resolution)
+    def _plain(self, images: Tensor, rows: Indices) -> Batch:
+        x = resize(as_floats(images), self.resolution or self.dataset.resolution)
         return self._normalise(x), self._labels[rows].to(self.device)
 
     def _bytes(self, rows: Indices) -> Tensor:
+        if self._images is None:
+            assert self._ahead is not None
+            return read_rows(self._ahead.images, rows).to(self.device)
         return self._images.index_select(0, torch.from_numpy(rows).to(self._images.device)).to(self.device)
+
+    def _in_turn(self, parts: Sequence[Indices]) -> Iterator[Tensor]:
+        """The bytes of each part; those that are not in memory are read ahead, if that is worth starting processes."""
+        if self._ahead is not None and len(parts) > 1:
+            return (images.to(self.device) for images in read_parts(self._ahead.images, parts))
+        return (self._bytes(rows) for rows in parts)
 
     def _normalise(self, x: Tensor) -> Tensor:
         mean, std = (x.new_tensor(v).view(1, -1, 1, 1) for v in self.dataset.moments)
@@ -123,4 +166,4 @@ class Batches:
         scale, offset = (
             v.expand_as(x[:1]).contiguous(memory_format=torch.channels_last) for v in (1 / std, -mean / std)
         )
-        return torch.addcmul(offset, x, scale).contiguous(memory_format=torch.channels_last)
+        return torch.addcmul(offset, x, scale, out=x).contiguous(memory_format=torch.channels_last)  # x is ours alone

@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from .dataset import Images
 
+CACHE_VARIABLE = "SUPERNETIC_IMAGE_CACHE"  # on, off, or where decoded copies of image files are kept: see `decoded`
+
 
 def directory() -> Path:
     """Where decoded images are kept.

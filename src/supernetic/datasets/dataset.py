@@ -1,17 +1,21 @@
-"""A data set in memory: images, labels and four disjoint splits."""
+"""A data set: images, in memory or stored, labels and four disjoint splits."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+
+if TYPE_CHECKING:
+    from .stored import StoredImages
+    from .survey import Facts
 
 Images = npt.NDArray[np.uint8]  # N x H x W x C, C 1 or 3
 Labels = npt.NDArray[np.int64]
@@ -26,7 +30,7 @@ class Dataset:
     """Images and labels of a classification task; every image belongs to exactly one split."""
 
     name: str
-    images: Images
+    images: Images  # or `StoredImages`, which are like an array of which rows are read when they are asked for
     labels: Labels
     classes: tuple[str, ...]
     splits: Mapping[str, Indices]  # rows of `images`, ascending
@@ -78,14 +82,31 @@ class Dataset:
         means, deviations = [], []
         values = np.arange(256) / 255
         for channel in range(self.channels):
-            counts = np.zeros(256, dtype=np.int64)
-            for chunk in np.array_split(self.splits["train"], max(1, len(self.splits["train"]) // 4096)):
-                counts += np.bincount(self.images[chunk, :, :, channel].ravel(), minlength=256)
+            counts = self._histogram(channel)
             mean = float(counts @ values / counts.sum())
             deviation = float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum()))
             means.append(mean)
             deviations.append(max(deviation, 1 / 255))  # a channel without contrast stays finite
         return tuple(means), tuple(deviations)
+
+    def _histogram(self, channel: int) -> npt.NDArray[np.int64]:
+        """How often each byte occurs in a channel of the training images."""
+        if stored_images(self.images) is not None:
+            found: npt.NDArray[np.int64] = self._facts.histogram[channel]
+            return found
+        counts = np.zeros(256, dtype=np.int64)
+        for chunk in np.array_split(self.splits["train"], max(1, len(self.splits["train"]) // 4096)):
+            counts += np.bincount(self.images[chunk, :, :, channel].ravel(), minlength=256)
+        return counts
+
+    @cached_property
+    def _facts(self) -> Facts:
+        """Of stored images: what one pass over all of them finds, which was mostly made before."""
+        from .survey import Task, facts_of
+
+        stored = stored_images(self.images)
+        assert stored is not None
+        return facts_of(stored, Task(self.classes, self.labels, self.splits))
 
     @property
     def mean(self) -> tuple[float, ...]:
@@ -100,12 +121,11 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of pixels, labels, class names and splits; equal for equal content, wherever it was read from."""
-        digest = hashlib.sha256(repr([self.images.shape, self.classes]).encode())
-        arrays: list[npt.NDArray[Any]] = [self.images, self.labels, *self.splits.values()]
-        for array in arrays:
-            digest.update(len(array).to_bytes(8, "little"))
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        if stored_images(self.images) is not None:
+            return self._facts.fingerprint
+        digest = fingerprint_before_pixels(self.images.shape, self.classes)
+        digest.update(np.ascontiguousarray(self.images).data)
+        return fingerprint_after_pixels(digest, self.labels, self.splits)
 
     def summary(self) -> dict[str, Any]:
         """What a run's settings should hold: a few lines of plain data."""
@@ -126,3 +146,48 @@ class Dataset:
         """The splits as rows of the source, for a run's `splits.json`."""
         splits = {name: self.rows[rows].tolist() for name, rows in self.splits.items()}
         return {"name": self.name, "source": self.source, "fingerprint": self.fingerprint, "splits": splits}
+
+
+def stored_images(images: Any) -> StoredImages | None:
+    """Images that are not in memory, None if they are.
+
+    Args:
+        images: of a data set.
+
+    Returns:
+        The same, or None.
+    """
+    return None if isinstance(images, np.ndarray) else images
+
+
+def fingerprint_before_pixels(shape: tuple[int, ...], classes: Sequence[str]) -> Any:
+    """The hash of a fingerprint, ready for the pixels of all images, one after the other.
+
+    Args:
+        shape: of all images together.
+        classes: names of the classes.
+
+    Returns:
+        An object of hashlib.
+    """
+    digest = hashlib.sha256(repr([shape, tuple(classes)]).encode())
+    digest.update(shape[0].to_bytes(8, "little"))
+    return digest
+
+
+def fingerprint_after_pixels(digest: Any, labels: Labels, splits: Mapping[str, Indices]) -> str:
+    """The fingerprint, from a hash that the pixels of all images went into.
+
+    Args:
+        digest: what `fingerprint_before_pixels` gave.
+        labels: of all images.
+        splits: rows by split.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    arrays: list[npt.NDArray[Any]] = [labels, *splits.values()]
+    for array in arrays:
+        digest.update(len(array).to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(array).data)
+    return str(digest.hexdigest())

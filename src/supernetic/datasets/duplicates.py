@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import combinations
 
-from .dataset import SPLITS, Dataset
+import numpy as np
+
+from .dataset import SPLITS, Dataset, Images, stored_images
+from .decoded import DIGEST_BYTES, Digests
+from .survey import digests_of
 
 
 @dataclass(frozen=True)
@@ -29,17 +33,16 @@ def find_duplicates(dataset: Dataset) -> Duplicates:
     Returns:
         Counts of equal pictures, between and within splits.
     """
-    copies: defaultdict[bytes, list[int]] = defaultdict(list)
-    for row, image in enumerate(dataset.images):
-        copies[blake2b(image.data, digest_size=16).digest()].append(row)
-    split_of = {int(row): name for name in SPLITS for row in dataset.splits[name]}
+    stored = stored_images(dataset.images)
+    digests = _digests(dataset.images) if stored is None else digests_of(stored)
+    split_of = np.empty(len(digests), dtype=object)
+    for name in SPLITS:
+        split_of[dataset.splits[name]] = name
     between: Counter[str] = Counter()
     within: Counter[str] = Counter()
     conflicting = 0
     example: tuple[str, ...] = ()
-    for rows in copies.values():
-        if len(rows) == 1:
-            continue
+    for rows in equal_rows(digests):
         conflicting += len({int(dataset.labels[r]) for r in rows}) > 1
         counts = Counter(split_of[r] for r in rows)
         within.update({name: n - 1 for name, n in counts.items() if n > 1})
@@ -48,6 +51,28 @@ def find_duplicates(dataset: Dataset) -> Duplicates:
             other = next(r for r in rows if split_of[r] != split_of[rows[0]])
             example = tuple(f"{split_of[r]} {_name(dataset, r)}" for r in (rows[0], other))
     return Duplicates(dict(between), dict(within), conflicting, example)
+
+
+def equal_rows(digests: Digests) -> list[list[int]]:
+    """Groups of rows with equal digests, of two or more rows each, in the order of their first rows.
+
+    Args:
+        digests: N x 16 bytes.
+
+    Returns:
+        The groups, rows ascending.
+    """
+    numbers = np.ascontiguousarray(digests).view(np.uint64)  # N x 2: sorted as numbers, far below the size of a dict
+    order = np.lexsort((numbers[:, 1], numbers[:, 0]))  # stable, so rows ascend within a group
+    repeats = np.concatenate([[False], (numbers[order][1:] == numbers[order][:-1]).all(axis=1), [False]])
+    firsts = np.flatnonzero(~repeats[:-1] & repeats[1:])  # the place before the first repetition of each group
+    ends = np.flatnonzero(repeats[:-1] & ~repeats[1:]) + 1
+    return sorted(order[a:b].tolist() for a, b in zip(firsts, ends, strict=True))
+
+
+def _digests(images: Images) -> Digests:
+    hashes = b"".join(blake2b(image.data, digest_size=DIGEST_BYTES).digest() for image in images)
+    return np.frombuffer(hashes, dtype=np.uint8).reshape(-1, DIGEST_BYTES)
 
 
 def _name(dataset: Dataset, row: int) -> str:

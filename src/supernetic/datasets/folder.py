@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from ..errors import DataError
 from .dataset import SPLITS, Images, Indices
-from .images import SUFFIXES, as_array, open_image, size_of, square
-from .source import Pixels, Source
+from .decoded import kept_shape
+from .image_files import ImageFiles, read_all
+from .images import SUFFIXES
+from .source import Pixels, Select, Source
 
 SPLIT_NAMES = {
     "train": "train",
@@ -24,7 +26,7 @@ SPLIT_NAMES = {
     "test": "test",
     "testing": "test",
 }
-SHOWN_FAULTS = 3  # unreadable files that an error names
+NOT_SEEN = ("thumbs.db", "desktop.ini")  # files that a file manager leaves behind
 
 
 def read(path: Path) -> Source:
@@ -42,26 +44,44 @@ def read(path: Path) -> Source:
     if len(set(parts.values())) < len(parts) and inside:
         raise DataError(f"{path} holds one split twice: {', '.join(p.name for p in tops)}")
     roots = {name: p for name in SPLITS for p, part in parts.items() if part == name} if inside else {"train": path}
-    classes = tuple(p.name for p in _folders(roots["train"]))
+    return read_splits(path, roots)
+
+
+def read_splits(path: Path, roots: Mapping[str, Path], only: Sequence[str] | None = None) -> Source:
+    """List the images of folders that hold one split each.
+
+    Args:
+        path: what the folders lie in; file names begin there.
+        roots: the folder of each split, `train` at least.
+        only: the classes to take; None: all.
+
+    Returns:
+        Labels, and pixels on demand.
+    """
+    inside = _folders(roots["train"])
+    classes = tuple(p.name for p in inside if only is None or p.name in only)
     if not classes:
         loose = any(p.suffix.lower() in SUFFIXES for p in roots["train"].iterdir())
         contents = "images but no class folders" if loose else "no class folders"
         raise DataError(f"{roots['train']} holds {contents}: put the images of each class into a folder of its own")
-    files: list[Path] = []
+    files: list[str] = []  # below the folder; a `Path` for each of a million would take a gigabyte
     labels: list[int] = []
     given: dict[str, Indices] = {}
-    others: list[Path] = []
+    others: list[str] = []
     for name, root in roots.items():
         start = len(files)
         for folder in _folders(root):
+            if only is not None and folder.name not in only:
+                continue
             if folder.name not in classes:
                 raise DataError(f"{folder} is a class that {roots['train']} does not have")
             images, rest = _images(folder)
             if not images and name == "train":
                 raise DataError(f"the class {folder.name!r} has no image: {folder} holds none of {_suffixes()}")
-            files += images
+            below = "" if folder == path else f"{folder.relative_to(path).as_posix()}/"
+            files += [below + name for name in images]
             labels += [classes.index(folder.name)] * len(images)
-            others += rest
+            others += [str(folder / name) for name in rest]
         given[name] = np.arange(start, len(files))
     notes = [f"{len(others)} files are no images and were left out, the first is {others[0]}"] if others else []
     return Source(
@@ -70,9 +90,10 @@ def read(path: Path) -> Source:
         labels=np.array(labels, dtype=np.int64),
         classes=classes,
         given={name: rows for name, rows in given.items() if len(rows)},
-        pixels=_pixels(files),
-        files=tuple(str(f.relative_to(path)) for f in files),
+        pixels=_pixels(str(path), files),
+        files=tuple(files),
         notes=tuple(notes),
+        select=_selector(str(path), files),
     )
 
 
@@ -80,53 +101,48 @@ def _folders(path: Path) -> list[Path]:
     return sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith((".", "__")))
 
 
-def _images(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Image files below a class folder, and other files; hidden ones and thumbnails of a file manager are neither."""
-    contents = sorted(p for p in folder.rglob("*") if p.is_file())
-    seen = [p for p in contents if not p.name.startswith(".") and p.name.lower() not in ("thumbs.db", "desktop.ini")]
-    return [p for p in seen if p.suffix.lower() in SUFFIXES], [p for p in seen if p.suffix.lower() not in SUFFIXES]
+def _images(folder: Path) -> tuple[list[str], list[str]]:
+    """Names of image files below a class folder, and of others; hidden ones and those of a file manager are neither."""
+    contents = sorted(_files(str(folder), ""), key=lambda name: name.split("/"))
+    bare = {name: name.rsplit("/", 1)[-1].lower() for name in contents}
+    seen = [n for n in contents if not bare[n].startswith(".") and bare[n] not in NOT_SEEN]
+    images = {n for n in seen if os.path.splitext(bare[n])[1] in SUFFIXES}
+    return [n for n in seen if n in images], [n for n in seen if n not in images]
+
+
+def _files(folder: str, below: str) -> Iterator[str]:
+    """All files below a folder. Links to files are followed, as subsets are made of them; links to folders are not."""
+    try:
+        entries = list(os.scandir(folder))
+    except PermissionError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(entry.path, f"{below}{entry.name}/")
+        elif entry.is_file():
+            yield below + entry.name
 
 
 def _suffixes() -> str:
     return ", ".join(sorted(SUFFIXES))
 
 
-def _pixels(files: list[Path]) -> Pixels:
+def _selector(root: str, files: list[str]) -> Select:
+    def select(rows: Indices, resolution: int | None, gray: bool | None) -> ImageFiles:
+        names = tuple(files[row] for row in rows)
+        if resolution is not None and gray is not None:
+            return ImageFiles(root, names, resolution, gray)
+        side, all_gray = kept_shape(root, names)
+        side = side if resolution is None else resolution
+        return ImageFiles(root, names, side, all_gray if gray is None else gray, by_headers=gray is None)
+
+    return select
+
+
+def _pixels(root: str, files: list[str]) -> Pixels:
+    select = _selector(root, files)
+
     def pixels(rows: Indices, resolution: int | None, gray: bool | None) -> tuple[Images, list[str]]:
-        paths = [files[row] for row in rows]
-        if resolution is None:
-            resolution = int(np.median([min(size) for p in paths if (size := size_of(p))] or [1]))
-        images: list[Image.Image] = []
-        faults: list[str] = []
-        changes: Counter[str] = Counter()
-        sizes: Counter[tuple[int, int]] = Counter()
-        for path in paths:
-            try:
-                image, change = open_image(path)
-            except DataError as error:
-                faults.append(str(error))
-                continue
-            changes[change] += 1
-            sizes[image.size] += 1
-            images.append(square(image, resolution))
-        if faults:
-            more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
-            raise DataError("; ".join(faults[:SHOWN_FAULTS]) + more)
-        notes = [f"{n} {change}" for change, n in sorted(changes.items()) if change]
-        if set(sizes) != {(resolution, resolution)}:
-            notes.append(f"{_range(sizes)}: cut to the centre and resized to {resolution}x{resolution}")
-        modes = Counter(image.mode for image in images)
-        gray = set(modes) == {"L"} if gray is None else gray
-        if len(modes) > 1:
-            both = f"{modes['L']} gray and {modes['RGB']} colour images"
-            notes.append(f"{both}: all read as {'gray' if gray else 'colour'}")
-        return as_array(images, resolution, gray), notes
+        return read_all(select(rows, resolution, gray))
 
     return pixels
-
-
-def _range(sizes: Counter[tuple[int, int]]) -> str:
-    low, high = min(sizes, key=lambda s: s[0] * s[1]), max(sizes, key=lambda s: s[0] * s[1])
-    if len(sizes) == 1:
-        return f"images are {low[1]}x{low[0]}"
-    return f"images of {len(sizes)} sizes, {low[1]}x{low[0]} to {high[1]}x{high[0]}"

@@ -16,6 +16,7 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", "
 PLAIN_MODES = {"1": "L", "L": "L", "RGB": "RGB"}  # modes that lose nothing
 CONVERTED_MODES = {"P": "palette", "CMYK": "CMYK", "YCbCr": "YCbCr", "LAB": "LAB", "HSV": "HSV"}
 ALPHA_MODES = {"LA", "PA", "La", "RGBA", "RGBa"}
+GRAY_MODES = {"1", "L", "LA", "La"}  # that become gray, all others become colour
 
 
 def open_image(path: Path) -> tuple[Image.Image, str]:
@@ -81,11 +82,24 @@ def size_of(path: Path) -> tuple[int, int] | None:
     Returns:
         Width and height; None if there is no header to read (`open_image` will say why).
     """
+    header = header_of(path)
+    return None if header is None else header[0]
+
+
+def header_of(path: str | Path) -> tuple[tuple[int, int], bool] | None:
+    """What an image will be, from its header: nothing is decoded.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Width and height, and whether `to_plain` will make it gray; None if there is no header to read.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with Image.open(path) as image:
-                return image.size
+                return image.size, image.mode in GRAY_MODES
     except Exception:  # damaged headers raise anything; the error for the user comes from decoding
         return None
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ..errors import DataError, InputError
 from .arrays import Array, check_sizes, to_column, to_images, to_labels
 from .cache import directory, write_npz
-from .dataset import SPLITS, Dataset, Images, Labels
+from .dataset import SPLITS, Dataset, Images, Labels, stored_images
 from .images import to_plain
 from .splits import check_classes, check_training_images
 
@@ -257,6 +257,8 @@ def _of_splits(data: Mapping[str, Any]) -> Data:
 
 def _of_loaded(dataset: Dataset) -> Data:
     rows = {split: rows for split, rows in dataset.splits.items() if len(rows)}
+    if stored_images(dataset.images) is not None:
+        raise InputError(f"{dataset.source} does not fit into memory: pass its path, not the data set that was loaded")
     images = {split: dataset.images[part] for split, part in rows.items()}
     labels = {split: dataset.labels[part] for split, part in rows.items()}
     return Data(dataset.name, images, labels, dataset.classes, dataset.notes)

@@ -13,6 +13,8 @@ FASHION_MNIST_CLASSES = (
     "t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot",
 )  # fmt: skip
 EMBEDDED = "embedded"
+IMAGENET_FOLDERS = ("imagenet", "imagenet-1k", "ILSVRC2012")
+IMAGENET_HINT = "put the folders train and val there, with a folder for each class (n01440764, ...) in both"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,37 @@ KNOWN = (
         "for research; cite Krizhevsky, 2009",
         ("cifar10", "cifar-10", "cifar-10-batches-py", "cifar-10-batches-bin"),
         "fetch it with: supernetic data get cifar10",
+    ),
+    Known(
+        "imagenet",
+        "1,281,167 + 50,000 photographs, read at 224x224, 1,000 classes; val is the test split",
+        "for research; see image-net.org",
+        IMAGENET_FOLDERS,
+        IMAGENET_HINT,
+    ),
+    Known(
+        "imagenet100",
+        "the 100 classes of ImageNet that ScaleNet uses, read at 224x224; taken from imagenet if that is there",
+        "for research; see image-net.org",
+        ("imagenet100", "imagenet-100", *IMAGENET_FOLDERS),
+        IMAGENET_HINT,
+    ),
+    *(
+        Known(
+            name,
+            f"{about}, 28x28 gray, {classes} classes",
+            "for research; cite Cohen et al., 2017",
+            ("emnist", "EMNIST"),
+            "put EMNIST's files there, unpacked from its matlab.zip or gzip.zip (www.nist.gov, EMNIST)",
+        )
+        for name, about, classes in (
+            ("emnist", "EMNIST balanced, 112,800 + 18,800 letters and digits", 47),
+            ("emnist-byclass", "697,932 + 116,323 letters and digits", 62),
+            ("emnist-bymerge", "697,932 + 116,323 letters and digits", 47),
+            ("emnist-letters", "124,800 + 20,800 letters", 26),
+            ("emnist-digits", "240,000 + 40,000 digits", 10),
+            ("emnist-mnist", "60,000 + 10,000 digits", 10),
+        )
     ),
 )
 

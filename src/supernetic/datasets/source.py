@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from .dataset import Images, Indices, Labels
+from .image_files import ImageFiles
 from .images import fit, recolour
 
 
@@ -17,6 +18,13 @@ class Pixels(Protocol):
 
     def __call__(self, rows: Indices, resolution: int | None, gray: bool | None) -> tuple[Images, list[str]]:
         """The images, and notes on what had to be changed."""
+
+
+class Select(Protocol):
+    """The files of some rows, and what they become when they are read; nothing is decoded."""
+
+    def __call__(self, rows: Indices, resolution: int | None, gray: bool | None) -> ImageFiles:
+        """The files; None for either takes what their headers say."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,9 @@ class Source:
     licence: str = ""
     files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    select: Select | None = None  # where each image has a file of its own, which may be read later
+    resolution: int | None = None  # that is customary for these images; None: as they are
+    gray: bool | None = None  # the same for colours
 
 
 def from_arrays(images: Images) -> Pixels:
