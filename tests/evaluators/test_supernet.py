@@ -33,6 +33,7 @@ SPACES = [
     f"nasbench101-chain:channels=4,resolution=12,{SMALL}",
     f"scarlet-s2:resolution=16,width=0.1,{SMALL}",
     f"attentive:resolutions=8+12,width=0.1,{SMALL}",
+    f"mixed:channels=4,resolution=12,{SMALL}",
     f"scalenet:resolution=16,width=0.1,{SMALL}",
 ]
 

@@ -24,6 +24,7 @@ SPACES = [
     "nasbench101-chain:channels=8,resolution=9",
     "scarlet-s1:resolution=33",
     "scalenet-base:resolution=33",
+    "mixed:channels=4,resolution=15",
 ]
 
 
@@ -61,11 +62,12 @@ def test_a_graph_computes_what_its_network_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("act", ["", "relu", "relu6", "hswish", "swish"])
-@pytest.mark.parametrize("kind", ["conv", "norm", "maxpool", "avgpool", "skip", "zero"])
+@pytest.mark.parametrize("kind", ["conv", "residual", "norm", "maxpool", "avgpool", "skip", "zero"])
 def test_every_kind_and_activation(kind: str, act: str) -> None:
-    c = 5 if kind == "conv" else 4
-    layer = Layer("x", kind, 4, c, 9, 5 if kind != "norm" else 9, 3, 1 if kind == "norm" else 2, act=act)
-    resolution = layer.resolution_out
+    c = 5 if kind in ("conv", "residual") else 4
+    shortcut = "project" if kind == "residual" else ""
+    stride, resolution = (1, 9) if kind == "norm" else (2, 5)
+    layer = Layer("x", kind, 4, c, 9, resolution, 3, stride, act=act, shortcut=shortcut)
     ends = (Layer("gap", "gap", c, c, resolution, 1), Layer("classifier", "linear", c, 3, 1, 1))
     blueprint = Blueprint((Layer("stem", "conv", 3, 4, 9, 9, 3), layer, *ends))
     network = trained(blueprint)
@@ -111,7 +113,9 @@ def test_onnxruntime_runs_the_same_operations_as_for_the_exported_file(tmp_path:
             Layer("stem", "conv", 3, 16, 32, 16, 3, 2, act="swish"),
             block,
             block._replace(name="b", c_out=32, resolution_out=8, stride=2, shortcut="project", act="relu"),
-            Layer("gap", "gap", 32, 32, 8, 1),
+            Layer("c", "residual", 32, 32, 8, 8, 3, act="relu", shortcut="identity"),
+            Layer("d", "residual", 32, 32, 8, 4, 3, 2, act="relu", shortcut="project"),
+            Layer("gap", "gap", 32, 32, 4, 1),
             Layer("classifier", "linear", 32, 10, 1, 1),
         )
     )

@@ -39,8 +39,10 @@ class Bench:
 def use(monkeypatch: pytest.MonkeyPatch, bench: Bench, *others: Bench) -> None:
     """Networks run on the bench (others in turn), and its clock is the clock."""
     waiting = [*others, bench]
-    monkeypatch.setattr(measure, "runner", lambda *_: (waiting.pop(0) if len(waiting) > 1 else waiting[0]).runner())
-    monkeypatch.setattr(measure, "clock_of", lambda _: lambda: bench.now + sum(o.now for o in others))
+    monkeypatch.setattr(
+        measure, "runner", lambda *_, **__: (waiting.pop(0) if len(waiting) > 1 else waiting[0]).runner()
+    )
+    monkeypatch.setattr(measure, "clock_of", lambda *_: lambda: bench.now + sum(o.now for o in others))
 
 
 def test_median_and_quartiles_of_the_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,11 +129,59 @@ def test_one_thread_is_timed_on_the_processor() -> None:
     assert wall() - begin > 40_000_000
 
 
+class LateDevice:
+    """A device whose calls return at once and whose clock moves only while somebody waits, two milliseconds a call."""
+
+    def __init__(self) -> None:
+        self.now, self.begun, self.waits = 0, 0, 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.begun += 1
+        assert x.device.type == "meta"
+        return x
+
+    def wait(self, device: str) -> None:
+        assert device == "meta:0"
+        self.now += 2_000_000 * self.begun
+        self.begun = 0
+        self.waits += 1
+
+
+@pytest.mark.parametrize("batch", [1, 16])
+def test_another_device_is_waited_for(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    late, module = LateDevice(), nn.Identity()
+    monkeypatch.setattr(module, "forward", late.forward)
+    monkeypatch.setitem(measure.WAITS, "meta", late.wait)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: late.now)
+    timing = time_network(
+        module, resolution=8, channels=3, batch=batch, engine="eager", repeats=4, warmup=1, device="meta:0"
+    )
+    assert (timing.ms, timing.low, timing.high, timing.repeats) == (2.0, 2.0, 2.0, 4)
+    assert (late.waits, late.begun) == (5, 0)
+    assert timing.per_image == 2.0 / batch
+    assert timing.to_json()["device"] == "meta:0"
+
+
+def test_layers_are_compared_with_a_standard_on_the_same_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[str] = []
+    monkeypatch.setitem(measure.WAITS, "meta", waited.append)
+    assert Stopwatch(engine="eager", repeats=5, device="meta").ratio(NETWORK) > 0
+    assert waited == ["meta"] * (2 * (measure.WARMUP_RUNS + 5) + 1)
+
+
+def test_processor_time_says_nothing_about_another_device() -> None:
+    assert measure.clock_of(1, "cuda") is time.perf_counter_ns
+    assert measure.clock_of(1) is time.thread_time_ns
+    assert "device" not in time_network(NETWORK, resolution=8, channels=3, engine="eager", repeats=1).to_json()
+
+
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'onnx'"):
         time_network(NETWORK, resolution=8, channels=3, engine="onx")
     with pytest.raises(InputError, match="batch must be at least 1, got 0"):
         time_network(NETWORK, resolution=8, channels=3, batch=0)
+    with pytest.raises(InputError, match="ask for the engine eager, got the device cuda"):
+        time_network(NETWORK, resolution=8, channels=3, device="cuda")
     monkeypatch.setattr(measure, "find_spec", lambda _: None)
     with pytest.raises(InputError, match="ask for the engine eager"):
         time_network(NETWORK, resolution=8, channels=3)

@@ -68,7 +68,7 @@ class AngleEvaluator:
             for role, (unit, view) in self.initial.units(layer).items():
                 ops = [u.op for u in (unit, trained[role][0]) if u.op is not None]
                 if ops:
-                    old, new = (cut(op.weight, view or WHOLE).flatten().double() for op in ops)
+                    old, new = (cut(op.weight, view or WHOLE).flatten().cpu().double() for op in ops)
                     total += torch.stack([old @ new, old @ old, new @ new])
             dot, before, after = total.tolist()
             self._products_of[layer] = dot, before, after

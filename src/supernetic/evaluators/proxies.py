@@ -34,6 +34,7 @@ class ProxyEvaluator:
         images: Images of the mini-batch.
         seed: Seed of the images and of the weights.
         repeats: Mini-batches and weights that are averaged over.
+        device: Where networks are built and run.
     """
 
     space: Space
@@ -42,6 +43,7 @@ class ProxyEvaluator:
     images: int = 32
     seed: int = 0
     repeats: int = 1
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.images < 2:
@@ -96,7 +98,7 @@ class ProxyEvaluator:
 
     def _batch(self, resolution: int, repeat: int) -> Batch:
         if (resolution, repeat) not in self._batches:
-            batches = Batches(self.dataset, "train", self.images, self.seed, resolution=resolution)
+            batches = Batches(self.dataset, "train", self.images, self.seed, device=self.device, resolution=resolution)
             self._batches[resolution, repeat] = batches.batch(repeat)
         return self._batches[resolution, repeat]
 

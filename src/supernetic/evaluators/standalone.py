@@ -11,6 +11,7 @@ from math import nan
 
 from ..datasets.dataset import Dataset
 from ..errors import InputError, SupernetError
+from ..hardware import CPU, Hardware
 from ..networks.scores import full_names
 from ..networks.training import measure, one_thread, training
 from ..nn.network import Network, build
@@ -33,6 +34,7 @@ class StandaloneEvaluator:
         metrics: Full names, such as `valid/accuracy`.
         workers: Processes that train at the same time.
         seed: Seed of the weights and of the batches.
+        hardware: Where networks are trained and scored.
     """
 
     space: Space
@@ -41,6 +43,7 @@ class StandaloneEvaluator:
     metrics: tuple[str, ...] = full_names("valid")
     workers: int = 1
     seed: int = 0
+    hardware: Hardware = CPU
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -59,7 +62,7 @@ class StandaloneEvaluator:
     def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
         """One record per architecture; a training that diverges gives NaN."""
         checked = [self.space.check(a) for a in archs]
-        return map_in_workers(self._work, checked, self.workers)
+        return map_in_workers(self._work, checked, self.workers, environments=self.hardware.environments())
 
     def train(self, arch: Arch) -> Network:
         """Train one network.
@@ -71,7 +74,8 @@ class StandaloneEvaluator:
             The trained network.
         """
         network = build(self.space.blueprint(arch), seed=self.seed)
-        for _ in training(network, network.blueprint.resolution, self.dataset, self.recipe, self.seed):
+        resolution, hardware = network.blueprint.resolution, self.hardware.of_networks
+        for _ in training(network, resolution, self.dataset, self.recipe, self.seed, None, hardware):
             pass
         return network
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..datasets.dataset import Dataset
 from ..errors import InputError
+from ..hardware import CPU, Hardware
 from ..networks.scores import full_names
 from ..objective import Metrics
 from ..selection.subsets import available_rows, take_subset
@@ -40,6 +41,7 @@ class SubsetTrainingEvaluator:
         stratified: Whether subsets have all classes in proportion.
         workers: Processes that train at the same time.
         seed: The first seed.
+        hardware: Where networks are trained and scored.
     """
 
     space: Space
@@ -50,6 +52,7 @@ class SubsetTrainingEvaluator:
     stratified: bool = False
     workers: int = 1
     seed: int = 0
+    hardware: Hardware = CPU
     test: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -80,6 +83,7 @@ class SubsetTrainingEvaluator:
                 self.metrics,
                 self.workers,
                 seed,
+                self.hardware,
             )
             for seed in range(self.seed, self.seed + self.seeds)
         ]

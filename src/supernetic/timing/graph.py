@@ -114,6 +114,9 @@ def _layer(w: _Writer, layer: Layer, xs: Sequence[str], widths: Sequence[int]) -
             y = _unit(w, layer, units["conv1"], w.add("Relu", x))
             y = _unit(w, layer, units["conv2"], w.add("Relu", y))
             return w.add("Add", y, _unit(w, layer, units["shortcut"], _halved(w, layer, x)))
+        case "residual":
+            y = _act(w, layer.act, _unit(w, layer, units["conv1"], x))
+            return _act(w, layer.act, _add_shortcut(w, layer, units, x, _unit(w, layer, units["conv2"], y)))
         case "avgpool" | "maxpool":
             return _pool(w, layer, x)
         case "skip":
@@ -182,7 +185,10 @@ def _mbconv(w: _Writer, layer: Layer, units: Mapping[str, Part], x: str) -> str:
     if layer.se:
         gate = w.add("Relu", _unit(w, layer, units["squeeze"], _mean(w, y)))
         y = w.add("Mul", y, w.add("HardSigmoid", _unit(w, layer, units["excite"], gate), alpha=1 / 6, beta=0.5))
-    y = _unit(w, layer, units["project"], y)
+    return _add_shortcut(w, layer, units, x, _unit(w, layer, units["project"], y))
+
+
+def _add_shortcut(w: _Writer, layer: Layer, units: Mapping[str, Part], x: str, y: str) -> str:
     if not layer.shortcut:
         return y
     x = _halved(w, layer, x) if layer.stride > 1 else x

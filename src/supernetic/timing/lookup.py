@@ -74,6 +74,7 @@ class LatencyTable:
     offset: float = 0.0  # ms per network
     error: Deviation | None = None
     standard: float = 0.0  # ms of the standard block during the measurement: how fast the machine was
+    device: str = "cpu"
 
     name: ClassVar[str] = "latency/ms"
     scale: ClassVar[int] = 1_000_000  # nanoseconds
@@ -106,7 +107,7 @@ class LatencyTable:
         estimated = f", {missing} more estimated from them" if missing else ""
         return [
             f"latency of {len(self.layers)} layers measured ({self.engine}, batch {self.batch}, {self.threads} "
-            f"thread{'s' * (self.threads > 1)}){estimated}",
+            f"thread{'s' * (self.threads > 1)}{'' if self.device == 'cpu' else f', on {self.device}'}){estimated}",
             f"error of the sums: {self.error or 'not measured'}",
             f"speed of the machine: {self.standard:.3f} ms for the standard block; latencies grow when it is busier",
         ]
@@ -114,9 +115,10 @@ class LatencyTable:
     def to_records(self) -> list[dict[str, Any]]:
         """Plain records for JSON: one for the table, then one per layer."""
         error = asdict(self.error) if self.error else None
+        device = {} if self.device == "cpu" else {"device": self.device}
         shapes = Blueprint(tuple(self.layers)).to_json()
         return [
-            {"kind": "table", **{k: getattr(self, k) for k in TABLE_FIELDS}, "error": error},
+            {"kind": "table", **{k: getattr(self, k) for k in TABLE_FIELDS}, **device, "error": error},
             *({"kind": "layer", "ms": ms, "layer": s} for ms, s in zip(self.layers.values(), shapes, strict=True)),
         ]
 
@@ -128,7 +130,8 @@ class LatencyTable:
             shapes = Blueprint.from_json(r["layer"] for r in rest).layers
             layers = {layer: float(r["ms"]) for layer, r in zip(shapes, rest, strict=True)}
             error = Deviation(**head["error"]) if head["error"] else None
-            return cls(**{k: head[k] for k in TABLE_FIELDS}, layers=layers, error=error)
+            device = str(head.get("device", "cpu"))
+            return cls(**{k: head[k] for k in TABLE_FIELDS}, layers=layers, error=error, device=device)
         except (KeyError, TypeError, ValueError) as problem:
             raise RunError(f"the records of a latency table are damaged: {problem!r}") from None
 
@@ -156,6 +159,7 @@ def measure_table(
     held_out: int = HELD_OUT_NETWORKS,
     most: int = MAX_TIMED_LAYERS,
     seed: int = 0,
+    device: str = "cpu",
     progress: Progress | None = None,
 ) -> LatencyTable:
     """Time the layers of a space, then whole random networks: some to fit the correction, some to state the error.
@@ -170,6 +174,7 @@ def measure_table(
         held_out: Networks that the error is stated on.
         most: Layers to time at most; the others are estimated.
         seed: Decides which networks are timed.
+        device: Where they run; any but `cpu` needs the engine `eager`.
         progress: Called after every measurement.
 
     Returns:
@@ -182,7 +187,7 @@ def measure_table(
     layers = reachable_layers(space)
     chosen = layers[:most]
     networks, fitted = _networks(space, fitted, held_out, seed)
-    watch = Stopwatch(engine=engine, batch=batch, threads=threads, repeats=repeats)
+    watch = Stopwatch(engine=engine, batch=batch, threads=threads, repeats=repeats, device=device)
     subjects = [*map(single_layer, chosen), *networks * NETWORK_PASSES]
     ratios = []
     for i, subject in enumerate(subjects, 1):
@@ -191,7 +196,9 @@ def measure_table(
             progress(i, len(subjects))
     ms = watch.ms * np.array(ratios)
     measured = dict(zip(chosen, ms.tolist(), strict=False))
-    raw = LatencyTable(space.fingerprint, engine, batch, threads, len(layers), measured, standard=watch.ms)
+    raw = LatencyTable(
+        space.fingerprint, engine, batch, threads, len(layers), measured, standard=watch.ms, device=device
+    )
     return fit(raw, networks, ms[len(chosen) :].reshape(NETWORK_PASSES, -1).mean(axis=0), fitted)
 
 

@@ -2,6 +2,9 @@
 
 With one thread, processor time of that thread is measured: on a busy machine waiting does not count, but the effects of
 other programs on caches and clock rates do. With more threads, wall-clock time is measured.
+
+On a GPU a call returns before the work is done. So every run ends by waiting for the device, and wall-clock time is
+measured: that of a batch from the call to the answer. Networks run there through torch only.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ class Timing:
     engine: str
     batch: int
     threads: int
+    device: str = "cpu"
 
     @property
     def per_image(self) -> float:
@@ -56,8 +60,9 @@ class Timing:
         return self.ms / self.batch
 
     def to_json(self) -> dict[str, Any]:
-        """A plain record for JSON."""
-        return {**asdict(self), "per_image": self.per_image}
+        """A plain record for JSON; the device is named if it is not the CPU."""
+        record = {k: v for k, v in asdict(self).items() if k != "device" or v != "cpu"}
+        return {**record, "per_image": self.per_image}
 
 
 def time_network(
@@ -71,6 +76,7 @@ def time_network(
     repeats: int = REPEATS,
     warmup: int = WARMUP_RUNS,
     seconds: float = TIME_LIMIT_S,
+    device: str = "cpu",
 ) -> Timing:
     """Time a network on batches of random images.
 
@@ -84,14 +90,15 @@ def time_network(
         repeats: Runs that are measured.
         warmup: Runs before them.
         seconds: Time limit; slow networks are repeated less often to keep within it.
+        device: Where it runs; any but `cpu` needs the engine `eager`.
 
     Returns:
         The latency.
     """
-    require(engine, batch, threads, repeats)
+    require(engine, batch, threads, repeats, device)
     with torch_threads(engine, threads):
-        run = runner(network, engine, batch, threads, channels, resolution)
-        return _timing(run, engine, batch, threads, repeats, warmup, seconds)
+        run = runner(network, engine, batch, threads, channels, resolution, device)
+        return _timing(run, engine, batch, threads, repeats, warmup, seconds, device)
 
 
 def time_file(
@@ -124,19 +131,30 @@ def time_file(
     return _timing(run, "onnx", batch, threads, repeats, warmup, seconds)
 
 
-def require(engine: str, batch: int, threads: int, repeats: int) -> None:
+def require(engine: str, batch: int, threads: int, repeats: int, device: str = "cpu") -> None:
     """Refuse settings with which nothing can be measured."""
     if engine not in ENGINES:
         raise UnknownNameError("engine", engine, ENGINES)
     for name, value in (("batch", batch), ("threads", threads), ("repeats", repeats)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
+    if engine == "onnx" and device != "cpu":
+        raise InputError(f"the engine onnx runs on the CPU: ask for the engine eager, got the device {device}")
     if engine == "onnx" and not all(map(find_spec, ("onnx", "onnxruntime"))):
         raise InputError(NO_ONNXRUNTIME)
 
 
-def _timing(run: Runner, engine: str, batch: int, threads: int, repeats: int, warmup: int, seconds: float) -> Timing:
-    clock = clock_of(threads)
+def _timing(
+    run: Runner,
+    engine: str,
+    batch: int,
+    threads: int,
+    repeats: int,
+    warmup: int,
+    seconds: float,
+    device: str = "cpu",
+) -> Timing:
+    clock = clock_of(threads, device)
     end = time.perf_counter() + seconds
     for _ in range(warmup):
         run()
@@ -148,12 +166,28 @@ def _timing(run: Runner, engine: str, batch: int, threads: int, repeats: int, wa
         run()
         taken.append(clock() - begin)
     low, middle, high = (np.percentile(taken, [25, 50, 75]) / 1e6).tolist()
-    return Timing(middle, low, high, len(taken), engine, batch, threads)
+    return Timing(middle, low, high, len(taken), engine, batch, threads, device)
 
 
-def clock_of(threads: int) -> Callable[[], int]:
-    """A clock in nanoseconds: processor time for one thread, else wall-clock time."""
-    return time.thread_time_ns if threads == 1 else time.perf_counter_ns
+def clock_of(threads: int, device: str = "cpu") -> Callable[[], int]:
+    """A clock in nanoseconds: processor time for one thread, else wall-clock time; the latter for other devices."""
+    return time.thread_time_ns if threads == 1 and device == "cpu" else time.perf_counter_ns
+
+
+def _wait_for_cuda(device: str) -> None:
+    import torch
+
+    torch.cuda.synchronize(device)
+
+
+def _wait_for_mps(device: str) -> None:
+    import torch
+
+    torch.mps.synchronize()
+
+
+# By kind of device: waits until it has done all that it was given. What is not here is done when a call returns.
+WAITS: dict[str, Callable[[str], None]] = {"cuda": _wait_for_cuda, "mps": _wait_for_mps}
 
 
 # --- against a standard -----------------------------------------------------------------------------------------------
@@ -170,20 +204,23 @@ class Stopwatch:
         batch: Images at a time.
         threads: Threads of the engine.
         repeats: Runs of each network.
+        device: Where they run.
     """
 
-    def __init__(self, *, engine: str = "onnx", batch: int = 1, threads: int = 1, repeats: int = REPEATS) -> None:
-        require(engine, batch, threads, repeats)
-        self.engine, self.batch, self.threads, self.repeats = engine, batch, threads, repeats
-        self._standard = runner(STANDARD_BLOCK, engine, 1, threads)
+    def __init__(
+        self, *, engine: str = "onnx", batch: int = 1, threads: int = 1, repeats: int = REPEATS, device: str = "cpu"
+    ) -> None:
+        require(engine, batch, threads, repeats, device)
+        self.engine, self.batch, self.threads, self.repeats, self.device = engine, batch, threads, repeats, device
+        self._standard = runner(STANDARD_BLOCK, engine, 1, threads, device=device)
         self._ticks: list[int] = []
 
     def ratio(self, blueprint: Blueprint) -> float:
         """The time of a network divided by that of the standard block: the mean of the repeats without extremes."""
-        clock = clock_of(self.threads)
+        clock = clock_of(self.threads, self.device)
         ticks: list[int] = []  # of the standard, the network, the standard, ..., the standard
         with torch_threads(self.engine, self.threads):
-            runs = self._standard, runner(blueprint, self.engine, self.batch, self.threads)
+            runs = self._standard, runner(blueprint, self.engine, self.batch, self.threads, device=self.device)
             for i in range(2 * (WARMUP_RUNS + self.repeats) + 1):
                 begin = clock()
                 runs[i % 2]()
@@ -222,7 +259,13 @@ def torch_threads(engine: str, threads: int) -> Iterator[None]:
 
 
 def runner(
-    network: nn.Module | Blueprint, engine: str, batch: int, threads: int, channels: int = 0, resolution: int = 0
+    network: nn.Module | Blueprint,
+    engine: str,
+    batch: int,
+    threads: int,
+    channels: int = 0,
+    resolution: int = 0,
+    device: str = "cpu",
 ) -> Runner:
     """Prepare a network to run on random images.
 
@@ -233,12 +276,13 @@ def runner(
         threads: Threads of the engine.
         channels: Channels of the images; a blueprint has its own.
         resolution: Side of the images in pixels; a blueprint has its own.
+        device: Where it runs.
 
     Returns:
-        A function that runs the network once.
+        A function that runs the network once, and returns when that is done.
     """
     if engine == "eager":
-        return _eager(network, batch, channels, resolution)
+        return _eager(network, batch, channels, resolution, device)
     blueprint = network if isinstance(network, Blueprint) else getattr(network, "blueprint", None)
     if isinstance(blueprint, Blueprint):
         return _session(graph(blueprint, _weights(network)), threads, batch)
@@ -279,7 +323,7 @@ def _session(model: str | bytes, threads: int, batch: int) -> Runner:
     return lambda: session.run(None, images)
 
 
-def _eager(network: Any, batch: int, channels: int, resolution: int) -> Runner:
+def _eager(network: Any, batch: int, channels: int, resolution: int, device: str) -> Runner:
     import torch
 
     from ..nn.network import build
@@ -287,11 +331,16 @@ def _eager(network: Any, batch: int, channels: int, resolution: int) -> Runner:
     if isinstance(network, Blueprint):
         channels, resolution = network.in_channels, network.resolution
         network = build(network, seed=0)
-    network = network.eval().to(memory_format=torch.channels_last)
-    images = torch.randn(batch, channels, resolution, resolution).contiguous(memory_format=torch.channels_last)
+    network = network.eval().to(device).to(memory_format=torch.channels_last)
+    images = torch.randn(batch, channels, resolution, resolution).to(device)
+    images = images.contiguous(memory_format=torch.channels_last)
+    wait = WAITS.get(device.partition(":")[0])
 
     def run() -> object:
         with torch.inference_mode():
-            return network(images)
+            output: object = network(images)
+        if wait is not None:
+            wait(device)
+        return output
 
     return run

@@ -19,9 +19,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..errors import InputError, SupernetError
+from ..errors import DivergedError, InputError
 from ..nn.run import NO_REGULARISATION, Regularisation
 from ..nn.strided import in_layout, layout_of
+from ..nn.unit import share_statistics
+from ..parallel.allocator import keep_freed_memory
 from ..runs.directory import TIMINGS, Run
 from ..samplers.step import Draw, SampledPath, Sampler, Step, batches_per_step
 from ..space import Arch
@@ -91,12 +93,13 @@ def fit(
         checkpoint_every: Steps between checkpoints, rounded to a multiple of `log_every`.
         log_every: Steps whose mean loss makes one record.
         snapshots: Steps after which the weights are kept in the run.
-        accelerator: Other devices, mixed precision and several processes (see `training.devices`); only the main
-            process has the run.
+        accelerator: Mixed precision and several processes (see `training.devices`), of which only the main one has the
+            run. Another device needs none: move the model there, and let the batches be there.
 
     Yields:
         Where the training stands.
     """
+    keep_freed_memory()
     plan = plan_for(model, batches, sampler, recipe)
     checkpoint_every = max(1, round(checkpoint_every / log_every)) * log_every  # so that no interval is cut in two
     worker = _Worker(model, batches, sampler, plan, seed, accelerator)
@@ -127,6 +130,8 @@ def fit(
         yield Progress(done, plan.steps, loss, lr, images / seconds, left)
     if worker.state.average is not None:
         model.load_state_dict(worker.state.average.tensors)
+    if accelerator:
+        accelerator.unwrap_model(worker.net, keep_fp32_wrapper=False)  # else it stays in mixed precision
 
 
 def plan_for(model: nn.Module, batches: Source, sampler: Sampler | None, recipe: Recipe) -> Plan:
@@ -174,6 +179,8 @@ class _Worker:
         self.regularisation = Regularisation(recipe.dropout, recipe.drop_connect)
         if accelerator:
             model.to(accelerator.device)
+        if recipe.sync_bn and self.world > 1:
+            share_statistics(model)
         self.layout = layout_of(model)
         model.to(memory_format=self.layout)  # type: ignore[call-overload]
         self.parameters = dict(model.named_parameters())
@@ -272,7 +279,7 @@ class _Worker:
         """The mean loss over all processes; a training whose loss is not finite ends here."""
         loss = float(self._over_processes(mean))
         if not isfinite(loss):
-            raise SupernetError(
+            raise DivergedError(
                 f"training diverged: the loss of step {step + 1} is {loss}; "
                 "a lower learning rate, a warm-up or clipping may help"
             )

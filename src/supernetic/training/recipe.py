@@ -49,6 +49,8 @@ class Recipe:
     clip_value: float = 0.0
     ema: float = 0.0  # decay of the averaged weights, which replace the trained ones at the end; 0: none
 
+    sync_bn: bool = False  # BN over the batches of all processes that train together, not over each one's part
+
     sampler: Sampler | None = None  # of a supernet's paths; none for a network
     shared_lr: float = 1.0  # factor on the learning rate of stem and head, which every path trains
     shared_update: Literal["step", "path"] = "step"  # update stem and head once per step, or after every path
@@ -79,6 +81,9 @@ class Recipe:
         """All fields as TOML can hold them, for a run's record."""
         table = {f.name: getattr(self, f.name) for f in fields(self)}
         table["sampler"] = settings_of(self.sampler) if self.sampler else None
+        table["sync_bn"] = (
+            self.sync_bn or None
+        )  # recorded where it is used: records from before it was there stay valid
         return {k: list(v) if isinstance(v, tuple) else v for k, v in table.items() if v is not None}
 
 
