@@ -5,9 +5,8 @@ PYTEST := $(BIN)/pytest -n 2
 
 .PHONY: demo test tests test-all lint format clean
 
-demo: .venv/.installed  ## install, then from images to finished models and a report, in runs/demo
-	$(BIN)/supernetic search --space macro:channels=4,resolution=20,head=160 --where "macs<=800K" --keep 2 --out runs/demo \
-	    --steps 150 --population 10 --generations 3 --network-steps 120
+demo: .venv/.installed  ## install, then from images to a finished model and a report, in runs/demo
+	$(BIN)/supernetic search --where "macs<=1M" --minutes 1.5 --keep 2 --out runs/demo
 	$(BIN)/supernetic predict runs/demo/models/model-1 embedded --top 1 | head -3
 
 test: .venv/.dev  ## install, lint, types, and all tests but the long ones

@@ -53,7 +53,7 @@ def pymoo_search(table: Table, population: int, generations: int, seed: int) -> 
 def our_search(table: Table, population: int, generations: int, seed: int) -> None:
     evaluate = CombinedEvaluator((CostEvaluator(table.space, ("cost/macs",)), TableEvaluator(table, (SCORE,))))
     task = SearchProblem(table.space, (Objective(f"table/{SCORE}", True), Objective("cost/macs", False)))
-    run_search(NSGA2(population, generations - 2), task, evaluate, seed=seed)
+    run_search(NSGA2(population, generations), task, evaluate, seed=seed)
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ SMALL = {
     "scalenet": "resolution=32,classes=10,width=0.25,released=true",
     "scalenet-base": "resolution=32,classes=10,width=0.25",
     "efficientnet": "resolution=32,classes=10",
+    "mixed": "channels=8,resolution=14,in_channels=1",
 }
 
 

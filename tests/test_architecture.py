@@ -17,7 +17,7 @@ TESTS = Path(__file__).parent
 LAYERS = [
     ["errors", "arrays", "result", "text", "progress", "metrics"],
     ["parallel"],
-    ["blueprint", "objective", "calibration", "datasets", "settings"],
+    ["blueprint", "objective", "calibration", "datasets", "settings", "hardware"],
     ["space", "pareto", "stabiliser"],
     ["strategy", "nn"],
     ["spaces"],

@@ -21,6 +21,17 @@ def test_expansion_one_has_no_expand_convolution() -> None:
     assert [p.role for p in parts(layer)] == ["depthwise", "project"]
 
 
+def test_parts_of_a_residual_block() -> None:
+    layer = Layer("b", "residual", 16, 24, 8, 4, 3, 2, act="relu", shortcut="project")
+    conv1, conv2, shortcut = parts(layer)
+    assert [p.role for p in parts(layer)] == ["conv1", "conv2", "shortcut"]
+    assert (conv1.macs, conv1.params) == (16 * 24 * 9 * 16, 16 * 24 * 9 + 48)  # behind the stride
+    assert (conv2.macs, conv2.params) == (24 * 24 * 9 * 16, 24 * 24 * 9 + 48)
+    assert (shortcut.macs, shortcut.params) == (16 * 24 * 16, 16 * 24)  # bare
+    assert [p.role for p in parts(layer._replace(c_in=24))] == ["conv1", "conv2"]  # pooling is enough
+    assert [p.role for p in parts(layer._replace(shortcut=""))] == ["conv1", "conv2"]
+
+
 def test_a_norm_has_parameters_but_no_macs() -> None:
     (part,) = parts(Layer("n", "norm", 8, 8, 4, 4))
     assert (part.macs, part.params) == (0, 16)
@@ -35,6 +46,7 @@ def test_labels_are_the_papers() -> None:
     assert Layer("b", "mbconv", 8, 8, 4, 4, 7, 1, 6, 48, se=12).label == "MB6_K7_SE"
     assert Layer("b", "mbconv", 8, 8, 4, 4, 3, 1, 3, 24).label == "MB3_K3"
     assert Layer("c", "conv", 8, 8, 4, 4, 1).label == "CONV_K1"
+    assert Layer("r", "residual", 8, 8, 4, 4, 3).label == "RES_K3"
     assert Layer("s", "skip", 8, 8, 4, 4).label == "SKIP"
 
 

@@ -25,6 +25,7 @@ def test_every_space_keeps_the_contract(name: str) -> None:
         "nasbench101-chain:channels=8,resolution=16",
         "scalenet-base:resolution=32,classes=10",
         "efficientnet:spatial=floor",
+        "mixed:channels=4,resolution=15,in_channels=1",
     ],
 )
 def test_reduced_variants_keep_it_too(text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +74,23 @@ def test_the_index_has_a_line_for_every_page_of_its_folder() -> None:
         listed = {target for target, _ in links(folder / "README.md")}
         missing = set(folder.glob("*.md")) - {folder / "README.md"} - listed
         assert not missing, sorted(map(name_of, missing))
+
+
+@pytest.mark.parametrize("page", ["ranking", "reproduction", "studies"])
+def test_a_gain_with_true_accuracies_stands_beside_that_with_supernets(page: str) -> None:
+    """What a floor on accuracy gains on a table says little about a supernet: no page may show it alone."""
+    text = (DOCS / f"findings/{page}.md").read_text(encoding="utf-8")
+    table, supernets = (
+        tomllib.loads((ROOT / f"experiments/{name}.toml").read_text(encoding="utf-8"))
+        for name in ("search_acc_min", "searching_acc_min")
+    )
+    gains = [o["hypervolume_gained"]["mean"] for o in supernets["obtained"].values()]
+    lines = text[text.index("floor") :]
+    for part in ("search_acc_min.toml", "searching_acc_min.toml"):
+        assert f"experiments/{part}" in lines
+    for gain in (table["obtained"]["gain"]["mean"], max(gains)):
+        assert f"+{gain:.3f}".replace("+0.", "+.") in lines
+    assert not supernets["held"]
 
 
 def test_papers_go_by_their_names() -> None:

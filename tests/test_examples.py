@@ -15,7 +15,8 @@ EXPECTED = {  # patterns that the output has, in this order
     "01_own_images": [
         r"networks satisfy macs<=300K",
         r"export 2 models",
-        r"\n *model-2 .*\n",
+        r"Take model-1: ",
+        r"\n +\* model-1 .*\n",
         r"\.png  (bag|sn|tr)",
     ],
     "02_own_space": [r"400 encodings of 6 choices", r"160 encodings keep macs<=200K", r"mine on embedded", r"model-1 "],

@@ -31,8 +31,9 @@ def test_a_search_from_images_to_models(processor: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr[-2000:]}"
     networks = json.loads((tmp_path / "run" / "networks.json").read_text())
-    assert [n["name"] for n in networks if n["role"] == "chosen"] == ["model-1", "model-2"]
+    assert networks[0]["name"] == "model-1"
+    assert networks[0]["recommended"]
     assert all(0 <= n["test"]["test/accuracy"] <= 100 for n in networks)
-    assert (tmp_path / "run" / "models" / "model-2" / "model.safetensors").exists()
+    assert (tmp_path / "run" / "models" / "model-1" / "model.safetensors").exists()
     space = tomllib.loads((tmp_path / "run" / "run.toml").read_text())["space"]
     assert (space["name"], space["settings"]["channels"]) == ("macro", 4)

@@ -13,6 +13,7 @@ from supernetic.space import Space
 from supernetic.spaces.attentive import Attentive
 from supernetic.spaces.efficientnet import EfficientNet
 from supernetic.spaces.macro import Macro
+from supernetic.spaces.mixed import Mixed
 from supernetic.spaces.nasbench201 import NASBench201
 from supernetic.spaces.scalenet import ScaleNetBase
 from supernetic.spaces.scarlet import ScarletS2
@@ -29,7 +30,7 @@ from supernetic.strategy import (
     squeeze_of,
 )
 
-CHAINS = [Macro(), ScarletS2(), Attentive(), ScaleNetBase(), EfficientNet()]
+CHAINS = [Macro(), ScarletS2(), Attentive(), ScaleNetBase(), EfficientNet(), Mixed()]
 
 
 def some(space: Space, n: int, seed: int = 0) -> list[Blueprint]:
@@ -62,8 +63,9 @@ def assert_chain(blueprint: Blueprint) -> None:
     for before, layer in zip(blueprint.layers, blueprint.layers[1:], strict=False):
         assert (layer.c_in, layer.resolution) == (before.c_out, before.resolution_out)
     for layer in blueprint:
-        if layer.kind == "mbconv":
+        if layer.kind in ("mbconv", "residual"):
             assert (layer.shortcut == "identity") == (layer.stride == 1 and layer.c_in == layer.c_out)
+        if layer.kind == "mbconv":
             assert layer.hidden == layer.c_in or layer.expansion != 1
     assert max(Counter(layer.name for layer in blueprint).values()) == 1
 
@@ -115,6 +117,16 @@ def test_a_lone_strided_block_is_copied_without_its_stride() -> None:
     assert [(x.name, x.stride, x.c_in, x.hidden, x.shortcut) for x in scaled][1:3] == [
         ("b0", 2, 10, 30, ""),
         ("b0.1", 1, 14, 42, "identity"),
+    ]
+
+
+def test_a_residual_block_is_copied_with_a_plain_shortcut() -> None:
+    block = Layer("b0", "residual", 10, 14, 16, 8, 3, 2, act="relu", shortcut="project", stage=1)
+    base = Blueprint(tuple(block if x.name == "b0" else x for x in toy() if x.name != "b1"))
+    scaled = scale(base, Scaling(2.0, 2.0, rule="repeat"))
+    assert [(x.name, x.c_in, x.c_out, x.stride, x.hidden, x.shortcut) for x in scaled][1:3] == [
+        ("b0", 24, 32, 2, 0, "project"),
+        ("b0.1", 32, 32, 1, 0, "identity"),
     ]
 
 

@@ -9,6 +9,7 @@ Kinds of layer, and what each computes:
     mbconv     1x1 expand (absent when `expansion` is 1), depthwise, squeeze-excite if `se`, 1x1 project; `shortcut`
     preconv    ReLU, convolution, BN (NAS-Bench-201); without `norm` the BN has no weights and the convolution a bias
     reduce     NAS-Bench-201's residual block: two preconvs (the first strided) beside average pool and 1x1 convolution
+    residual   ResNet's basic block: convolution (strided), BN, `act`, convolution, BN; `shortcut`; `act` behind the sum
     avgpool, maxpool   pooling; no parameters
     skip       passes its input on; sub-samples it when strided
     zero       zeros of the output's shape
@@ -25,6 +26,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
+
+SHORTCUT_KINDS = ("mbconv", "residual")  # kinds of layer that may have a `shortcut`
 
 
 class Layer(NamedTuple):
@@ -49,8 +52,8 @@ class Layer(NamedTuple):
         groups: conv: groups of the convolution.
         norm: Whether BN follows.
         act: Activation: relu, relu6, hswish, swish; "" for none.
-        shortcut: mbconv: "" for none, "identity", or "project" (average pool if strided, bare 1x1 convolution if the
-            widths differ).
+        shortcut: mbconv, residual: "" for none, "identity", or "project" (average pool if strided, bare 1x1 convolution
+            if the widths differ).
         inputs: Names of the layers it reads; empty for the layer before it.
         join: How several inputs become one: sum, mean, concat.
         stage: 1, 2, ... for the body of the network; 0 for stem, head and classifier.
@@ -80,6 +83,8 @@ class Layer(NamedTuple):
         """The name of the block in the papers, such as `MB6_K7_SE`."""
         if self.kind == "mbconv":
             return f"MB{self.expansion:g}_K{self.kernel}" + ("_SE" if self.se else "")
+        if self.kind == "residual":
+            return f"RES_K{self.kernel}"
         if self.kind in ("conv", "preconv"):
             return ("DW" if self.groups > 1 else "CONV") + f"_K{self.kernel}"
         return self.kind.upper()
@@ -125,6 +130,8 @@ def parts(layer: Layer) -> tuple[Part, ...]:
                 Part("conv2", b, b, k, out),
                 Part("shortcut", a, b, 1, out, norm=False),
             )
+        case "residual":
+            return (Part("conv1", a, b, k, out), Part("conv2", b, b, k, out), *_shortcut(layer))
         case "linear":
             return (Part("linear", a, b, 1, 1, bias=True, norm=False),)
         case "norm":
@@ -144,8 +151,12 @@ def _mbconv(layer: Layer) -> Iterator[Part]:
         yield Part("squeeze", hidden, layer.se, 1, 1, bias=True, norm=False)
         yield Part("excite", layer.se, hidden, 1, 1, bias=True, norm=False)
     yield Part("project", hidden, layer.c_out, 1, out)
+    yield from _shortcut(layer)
+
+
+def _shortcut(layer: Layer) -> Iterator[Part]:
     if layer.shortcut == "project" and layer.c_in != layer.c_out:
-        yield Part("shortcut", layer.c_in, layer.c_out, 1, out, norm=False)
+        yield Part("shortcut", layer.c_in, layer.c_out, 1, layer.resolution_out, norm=False)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What can go wrong, as a tree. The command line turns every one of these into a single line.
 
 SupernetError               exit 1: the work itself failed
+├── DivergedError           a training whose loss is not finite
 └── InputError              exit 2: what was asked for cannot be done; names the thing, the rule and the value
     ├── UnknownNameError    a space, metric, operation, column, ... that does not exist, with a suggestion
     ├── ArchError           an architecture that does not fit its space
@@ -19,6 +20,10 @@ from collections.abc import Iterable
 
 class SupernetError(Exception):
     """Anything this package raises on purpose."""
+
+
+class DivergedError(SupernetError):
+    """The loss of a training is not finite."""
 
 
 class InputError(SupernetError):

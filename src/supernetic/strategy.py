@@ -19,14 +19,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from math import ceil, isfinite, nan
 
-from .blueprint import Blueprint, Layer, halved, make_divisible
+from .blueprint import SHORTCUT_KINDS, Blueprint, Layer, halved, make_divisible
 from .errors import InputError, UnknownNameError
 
 RULES = ("scalenet", "efficientnet", "repeat")
 SPATIAL_CONVENTIONS = ("ceil", "floor")
 MAX_FACTOR = 16  # of depth, width or resolution
 MAX_PIXELS = 10_000
-CHAIN_KINDS = ("conv", "mbconv", "skip", "avgpool", "maxpool", "gap", "linear")
+BLOCK_KINDS = ("conv", *SHORTCUT_KINDS)  # that depth counts
+CHAIN_KINDS = (*BLOCK_KINDS, "skip", "avgpool", "maxpool", "gap", "linear")
 
 Squeeze = Callable[[Layer, int, int], int]  # (unscaled layer, input width, hidden width) -> channels inside its SE
 
@@ -118,15 +119,13 @@ class Scaling:
             layer._replace(c_in=c_in, c_out=c_out, resolution=resolution, resolution_out=out, groups=groups),
             layer,
         )
+        if layer.kind in SHORTCUT_KINDS:
+            otherwise = "project" if layer.shortcut == "project" else ""
+            layer = layer._replace(shortcut="identity" if layer.stride == 1 and c_in == c_out else otherwise)
         if layer.kind != "mbconv":
             return layer
         hidden = c_in if layer.expansion == 1 else round(self.channels(_nominal(base)) * layer.expansion)
-        otherwise = "project" if layer.shortcut == "project" else ""
-        return layer._replace(
-            hidden=hidden,
-            se=squeeze(base, c_in, hidden) if layer.se else 0,
-            shortcut="identity" if layer.stride == 1 and c_in == c_out else otherwise,
-        )
+        return layer._replace(hidden=hidden, se=squeeze(base, c_in, hidden) if layer.se else 0)
 
 
 def parse_scaling(text: str) -> Scaling:
@@ -184,7 +183,7 @@ def _renamed(copy: Layer, used: set[str]) -> Layer:
 
 def is_block(layer: Layer) -> bool:
     """Return whether depth counts the layer: it belongs to the body and computes something."""
-    return layer.stage > 0 and layer.kind in ("mbconv", "conv")
+    return layer.stage > 0 and layer.kind in BLOCK_KINDS
 
 
 def _copy(layer: Layer, number: int, squeeze: Squeeze) -> Layer:

@@ -40,9 +40,31 @@ def test_a_folder_is_checked(photos: Path, parsed: Callable[..., Any], capsys: p
     assert sum(record["counts"]["test"]) == 6
 
 
+def test_images_that_do_not_fit_into_memory(
+    photos: Path, parsed: Callable[..., Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_memory = parsed("data", "check", str(photos), "--image-size", "8", "--valid", "4")
+    monkeypatch.setenv("SUPERNETIC_IMAGE_MEMORY", "2K")
+    monkeypatch.setenv("SUPERNETIC_LOADERS", "1")
+    monkeypatch.setenv("SUPERNETIC_IMAGE_CACHE", "")  # so that what the option sets is gone afterwards
+    copies = photos.parent / "copies"
+    arguments = ["data", "check", str(photos), "--image-size", "8", "--valid", "4", "--image-cache", str(copies)]
+    cli.main(arguments)
+    out, err = capsys.readouterr()
+    assert "4.6 kB of images are above the limit for memory, 2.0 kB (set by SUPERNETIC_IMAGE_MEMORY)" in err
+    assert "24 images are decoded once, into " in err
+    assert "which will take 4.6 kB" in err
+    assert f"note: 4.6 kB of images stay in {copies}" in out
+    stored = parsed(*arguments)
+    assert stored["fingerprint"] == in_memory["fingerprint"]
+    assert stored["duplicates"] == in_memory["duplicates"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["check", "imagenet"], "put the folders train and val there"),
+        (["check", "emnist"], "put EMNIST's files there"),
         (["check", "nowhere/at/all"], "does not exist"),
         (["check", "photoss"], "unknown data set 'photoss'"),
         (["check", "empty"], "empty is empty"),

@@ -66,6 +66,12 @@ def test_a_shortcut_keeps_its_input_alive() -> None:
     assert chain_peak([block._replace(shortcut="identity")]) == (8 + 48 + 48) * 16
 
 
+def test_peak_inside_a_residual_block() -> None:
+    block = Layer("b", "residual", 8, 16, 4, 2, 3, 2, act="relu", shortcut="project")
+    assert chain_peak([block]) == 8 * 16 + (16 + 16) * 4  # the input waits while the second convolution runs
+    assert chain_peak([block._replace(shortcut="")]) == 8 * 16 + 16 * 4  # while the first one does
+
+
 def test_tensors_live_until_their_last_reader() -> None:
     stem = Layer("stem", "conv", 3, 8, 4, 4)
     a = Layer("a", "conv", 8, 8, 4, 4)

@@ -21,6 +21,7 @@ SPACES = [
     f"nasbench201:channels=4,resolution=14,cells=1,share_cells=false,{FITTED}",
     f"attentive:resolutions=14,width=0.1,{FITTED}",
     f"scalenet:resolution=14,width=0.1,released=true,{FITTED}",
+    f"mixed:channels=4,resolution=14,{FITTED}",
 ]
 METRICS = ("valid/cross_entropy", "valid/accuracy")
 

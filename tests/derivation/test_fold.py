@@ -243,6 +243,29 @@ def test_depthwise_readers_take_no_matrix() -> None:
     assert hows(blocked) == {"skip": "dropped"}  # V E^-1 would not be depthwise
 
 
+BASIC = Layer("basic", "residual", 4, 5, 6, 3, 3, 2, act="relu", shortcut="project", stage=2)
+
+
+@pytest.mark.parametrize("reader", [BASIC, BASIC._replace(shortcut="")], ids=lambda x: x.shortcut)
+def test_a_residual_block_that_projects_its_input_takes_the_matrix(reader: Layer) -> None:
+    report = folded(STEM, ELS, reader)
+    assert hows(report) == {"skip": "forward"}
+    assert report.relative < 1e-10
+
+
+def test_a_residual_block_that_passes_its_input_on_does_not() -> None:
+    same = BASIC._replace(c_out=4, resolution_out=6, stride=1, shortcut="identity")
+    pooled = BASIC._replace(c_out=4)  # a shortcut without a convolution
+    for reader in (same, pooled):
+        assert hows(folded(STEM, ELS, reader)) == {"skip": "dropped"}
+        report = folded(STEM, BOTTLENECK, ELS, reader)
+        assert hows(report) == {"skip": "conjugation"}
+        assert report.relative < 1e-10
+    # Behind its activation there is no way back, whatever its shortcut.
+    for block in (same, same._replace(shortcut="")):
+        assert hows(folded(STEM, BOTTLENECK, block, ELS, RESIDUAL)) == {"skip": "dropped"}
+
+
 def test_means_of_turned_bns_are_those_of_their_inputs() -> None:
     network = season(build(chain(STEM, BOTTLENECK, ELS, RESIDUAL), seed=0))
     new, _ = fold(network, chain(STEM, BOTTLENECK, SKIP, RESIDUAL))

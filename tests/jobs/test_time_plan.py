@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,29 @@ import torch
 from supernetic.datasets import load
 from supernetic.errors import InputError
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.plan import MAX_RECIPE_LENGTHS, MIN_STEPS, SearchPlan, make_plan
+from supernetic.hardware import CPU, Hardware
+from supernetic.jobs.search.plan import (
+    MAX_NETWORKS,
+    MIN_FINISH_S,
+    MIN_RACE_S,
+    MIN_SUPERNET_STEPS,
+    ROUND_SHARES,
+    SUPERNET_SHARE,
+    SearchPlan,
+    plan_by_recipes,
+    plan_by_time,
+    race_sizes,
+)
 from supernetic.jobs.search.request import SearchRequest
-from supernetic.jobs.speed import Speed, measure
+from supernetic.jobs.search.score import MAX_REFERENCES
+from supernetic.jobs.speed import Speed, measure, step_seconds, together_seconds
 from supernetic.jobs.time_plan import EXPORT_S, NETWORK_RECIPE, PLANNED_SHARE, REPORT_S, rescale_recipe
 from supernetic.jobs.train.prepare import DEFAULT_RECIPE
 from supernetic.samplers.strict_fair import StrictFair
 from supernetic.searchers.nsga2 import NSGA2
 from supernetic.spaces.macro import Macro
 from supernetic.supernets.supernet import Supernet
+from supernetic.text import duration
 from supernetic.training.recipe import Recipe, recipe
 from supernetic.training.schedule import plan_of
 
@@ -29,134 +44,206 @@ SPEED = Speed(supernet_step=0.5, evaluation=0.4, network_step=0.1, largest_step=
 ASKED: dict[str, Any] = {"supernet_steps": 1000, "network_steps": 1500, "networks": 8, "models": 3, "workers": 2}
 
 
-def planned(minutes: float | None, speed: Speed = SPEED, **asked: Any) -> SearchPlan:
-    return make_plan(speed, minutes, **{**ASKED, **asked})
+def by_recipes(**asked: Any) -> SearchPlan:
+    return plan_by_recipes(SPEED, **{**ASKED, **asked})
+
+
+def by_time(minutes: float, speed: Speed = SPEED, **asked: Any) -> SearchPlan:
+    return plan_by_time(speed, minutes, **{"models": 3, "workers": 2, **asked})
+
+
+# --- without a time limit ---------------------------------------------------------------------------------------------
 
 
 def test_without_minutes_the_recipes_decide() -> None:
-    plan = planned(None)
+    plan = by_recipes()
     assert (plan.supernet_steps, plan.network_steps, plan.networks) == (1000, 1500, 8)
-    assert (plan.population, plan.generations, plan.evaluations) == (50, 18, 1000)
+    assert (plan.population, plan.generations, plan.evaluations) == (50, 20, 1000)
+    assert (plan.rounds, plan.sizes, plan.finish, plan.limit) == ((), (), 0, 0)  # all are trained alike, and no further
     assert plan.seconds["train"] == pytest.approx(500)
-    assert plan.seconds["search"] == pytest.approx(400)
+    assert plan.seconds["search"] == pytest.approx((1000 + MAX_REFERENCES) * 0.4)
     assert plan.seconds["compare"] == pytest.approx(1500 * 0.5 + 4)  # .3 + .1 + .1 beside .1 five times
     assert plan.seconds["export"] == pytest.approx(3 * EXPORT_S + REPORT_S)
 
 
-@pytest.mark.parametrize("minutes", [6, 10, 30, 60, 90])
-@pytest.mark.parametrize("networks", [2, 8, 13])
-@pytest.mark.parametrize("slower", [0.2, 1, 2])
-def test_the_time_is_used_and_kept_to(minutes: float, networks: int, slower: float) -> None:
-    speed = Speed(0.5 * slower, 0.05 * slower, 0.1 * slower, 0.3 * slower, 4)
-    plan = planned(minutes, speed, networks=networks, spent=20)
-    used = sum(plan.seconds.values()) + 20
-    at_most = [plan.supernet_steps == MAX_RECIPE_LENGTHS * 1000, plan.network_steps == MAX_RECIPE_LENGTHS * 1500]
-    assert used <= PLANNED_SHARE * 60 * minutes + 1
-    assert used >= 0.85 * 60 * minutes or any(at_most)
-    assert plan.supernet_steps >= MIN_STEPS["train"]
-    assert plan.network_steps >= MIN_STEPS["compare"]
-    assert plan.evaluations <= 1000
+def test_nothing_is_retrained() -> None:
+    plan = by_recipes(networks=0)
+    assert plan.network_steps == 0
+    assert plan.seconds["compare"] == 0
+    assert not any("networks for" in line for line in plan.lines())
 
 
-def test_shares() -> None:
-    seconds = planned(60).seconds
-    free = PLANNED_SHARE * 3600 - 4 - 3 * EXPORT_S - REPORT_S
-    assert seconds["train"] == pytest.approx(free * 45 / 95, rel=0.01)
-    assert seconds["compare"] - 4 == pytest.approx(free * 40 / 95, rel=0.01)
-    assert free * 10 / 95 * 0.9 < seconds["search"] <= free * 10 / 95
+def test_what_was_asked_for_is_taken() -> None:
+    plan = by_recipes(requested={"train": 37, "compare": 9, "search": 20})
+    assert (plan.supernet_steps, plan.network_steps, plan.evaluations) == (37, 9, 20)
+    own = by_recipes(sizes=(70, 120))
+    assert (own.population, own.generations) == (70, 120)
+    assert "search: 8,400 networks, 70 a generation" in own.lines()[1]
 
 
-def test_more_time_never_means_less_of_anything() -> None:
-    before = planned(5)
-    for minutes in (6, 8, 15, 40, 100, 300, 3000):
-        plan = planned(minutes)
-        assert plan.supernet_steps >= before.supernet_steps
-        assert plan.network_steps >= before.network_steps
-        assert plan.evaluations >= before.evaluations * 0.9  # whole generations
-        before = plan
-    assert (before.supernet_steps, before.network_steps, before.evaluations) == (10_000, 15_000, 1000)
-
-
-def test_a_part_that_needs_more_than_its_share_takes_it_from_the_others() -> None:
-    dear = Speed(0.5, 5.0, 0.1, 0.3)  # 40 evaluations take 200 of about 256 s
-    plan = planned(7, dear)
-    assert plan.evaluations == pytest.approx(40, abs=10)
-    assert plan.supernet_steps >= MIN_STEPS["train"]
-    assert plan.network_steps >= MIN_STEPS["compare"]
-    assert sum(plan.seconds.values()) <= 7 * 60
-
-
-def test_too_few_minutes_are_refused_with_how_many_it_takes() -> None:
-    with pytest.raises(InputError) as caught:
-        planned(1)
-    message = str(caught.value)
-    assert message == (
-        "--minutes 1 is too short for 100 steps of the supernet, 40 evaluations and 8 trainings of 60 steps: "
-        "it takes about 2.5"
-    )
-    assert planned(2.5).supernet_steps >= MIN_STEPS["train"]
-    for minutes in (0, -3, float("nan"), float("inf")):
-        with pytest.raises(InputError, match="minutes must be more than 0 and finite, got"):
-            SearchRequest(minutes=minutes)
+def test_workers_share_the_trainings() -> None:
+    alone = by_recipes(networks=1, workers=4)
+    assert alone.seconds["compare"] == pytest.approx(1500 * 0.3 + 4)
+    spans = [by_recipes(workers=n).seconds["compare"] for n in (1, 2, 4, 8, 9)]
+    assert spans[0] > spans[1] > spans[2] >= spans[3] == spans[4]  # no network is trained by two
 
 
 @pytest.mark.parametrize("room", [*range(1, 60), 100, 999, 1000, 1001, 3969])
 def test_no_more_evaluations_than_there_are_networks(room: int) -> None:
-    for minutes in (None, 60):
-        plan = planned(minutes, room=room)
-        assert plan.evaluations <= max(room, 2)
-        assert plan.evaluations >= min(room, 1000) * 0.8 or minutes
+    for plan in (by_recipes(room=room), by_time(60, room=room), by_time(600, room=room)):
+        assert 1 <= plan.evaluations <= room
         NSGA2(population=plan.population, generations=plan.generations)
-    saved = planned(60, room=12).seconds
-    assert saved["search"] < 6
-    assert saved["train"] > planned(60).seconds["train"]
+    assert by_recipes(room=room).evaluations >= min(room, 1000) * 0.8
+    assert by_time(60, room=room).networks <= room
 
 
-def test_nothing_is_retrained() -> None:
-    plan = planned(10, networks=0)
-    assert plan.network_steps == 0
-    assert plan.seconds["compare"] == 0
-    assert plan.supernet_steps > planned(10).supernet_steps
-    assert not any("networks for" in line for line in plan.lines())
+# --- within a time limit ----------------------------------------------------------------------------------------------
+
+MINUTES = (0.2, 0.5, 1, 2, 3, 5, 8, 15, 30, 60, 100, 300, 3000)
 
 
-def test_what_was_asked_for_is_taken_and_the_rest_fitted_around_it() -> None:
-    asked = {"train": 37, "search": None, "compare": None}
-    free, plan = planned(30), planned(30, requested=asked)
-    assert plan.supernet_steps == 37
-    assert plan.network_steps > free.network_steps
-    assert sum(plan.seconds.values()) == pytest.approx(sum(free.seconds.values()), rel=0.02)
-    own = planned(None, requested={"compare": 9, "search": 20})
-    assert (own.supernet_steps, own.network_steps, own.evaluations) == (1000, 9, 20)
-    with pytest.raises(InputError, match=r"too short for 10000 steps of the supernet, .* it takes about 89.5"):
-        planned(30, requested={"train": 10_000})
+@pytest.mark.parametrize("minutes", [6, 10, 30, 60, 90, 480])
+@pytest.mark.parametrize("slower", [0.05, 0.2, 1, 3])
+@pytest.mark.parametrize("workers", [1, 2, 4, 16])
+@pytest.mark.parametrize("supernet", [False, True])
+def test_the_time_is_used_and_kept_to(minutes: float, slower: float, workers: int, supernet: bool) -> None:
+    speed = Speed(0.5 * slower, 0.05 * slower, 0.1 * slower, 0.3 * slower, 4, test=slower, measuring=5)
+    plan = by_time(minutes, speed, workers=workers, supernet=supernet, spent=20)
+    used = sum(plan.seconds.values()) + 25
+    assert used <= 60 * minutes
+    assert used == pytest.approx(PLANNED_SHARE * 60 * minutes)
+    assert all(s >= 0 for s in plan.seconds.values())
+    race = sum(n * s for n, s in zip(plan.sizes, plan.rounds, strict=True)) / workers
+    assert race <= plan.seconds["compare"]
+    assert plan.finish <= plan.seconds["finish"]
+    assert plan.finish > race or supernet  # the model that is handed over gets most of it
+    assert (plan.supernet_steps > 0) == supernet
+    assert plan.evaluations <= 1000
+
+
+@pytest.mark.parametrize("minutes", [0.01, 0.2, 1])
+@pytest.mark.parametrize("slower", [1, 50])
+@pytest.mark.parametrize("workers", [1, 2, 16])
+def test_a_search_of_seconds_gets_a_plan_too(minutes: float, slower: float, workers: int) -> None:
+    speed = Speed(0.5 * slower, 0.4 * slower, 0.1 * slower, 0.3 * slower, 4, measuring=2)
+    plan = by_time(minutes, speed, workers=workers, spent=5)
+    assert plan.networks >= 1
+    assert plan.evaluations >= 1
+    assert plan.finish >= MIN_FINISH_S
+    assert all(s >= 0 for s in (*plan.seconds.values(), *plan.rounds, plan.cheaper))
+    assert any(line.startswith("train the recommended model to the end") for line in plan.lines())
+
+
+@pytest.mark.parametrize("minutes", [0, -3, float("nan"), float("inf")])
+def test_a_time_that_is_none_is_refused(minutes: float) -> None:
+    with pytest.raises(InputError, match="minutes must be more than 0 and finite, got"):
+        SearchRequest(minutes=minutes)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_more_time_never_means_less_of_anything(workers: int) -> None:
+    before = by_time(MINUTES[0], workers=workers)
+    for minutes in MINUTES[1:]:
+        plan = by_time(minutes, workers=workers)
+        assert plan.networks >= before.networks
+        assert len(plan.sizes) >= len(before.sizes)
+        assert plan.finish >= before.finish
+        assert plan.evaluations >= before.evaluations * 0.9  # whole generations
+        before = plan
+    assert (before.networks // workers * workers, before.evaluations) == (MAX_NETWORKS // workers * workers, 1000)
+
+
+def test_a_supernet_has_its_share_or_what_was_asked_for() -> None:
+    free = PLANNED_SHARE * 3600 - 3 * EXPORT_S - REPORT_S
+    shared = by_time(60, supernet=True)
+    assert shared.seconds["train"] == pytest.approx(SUPERNET_SHARE * free, rel=0.01)
+    assert shared.finish < by_time(60).finish
+    asked = by_time(60, supernet=True, requested={"train": 37})
+    assert asked.supernet_steps == 37
+    assert shared.finish < asked.finish
+    assert by_time(1, supernet=True).supernet_steps >= MIN_SUPERNET_STEPS
+
+
+@pytest.mark.parametrize(
+    ("asked", "population", "generations"),
+    [
+        ({"searcher": (6, 4)}, 6, 4),
+        ({"searcher": (6, 4), "requested": {"search": 12}}, 6, 4),
+        ({"searcher": (6, None), "requested": {"search": 60}}, 6, 10),
+        ({"searcher": (None, 4), "requested": {"search": 60}}, 15, 4),
+    ],
+)
+def test_sizes_of_the_searcher_are_kept(asked: dict[str, Any], population: int, generations: int) -> None:
+    plan = by_time(30, **asked)
+    assert (plan.population, plan.generations) == (population, generations)
+    assert plan.seconds["search"] >= population * generations * SPEED.evaluation
+
+
+def test_as_many_evaluations_as_were_asked_for() -> None:
+    assert by_time(30, requested={"search": 60}).evaluations == 60
 
 
 def test_measuring_takes_its_part_of_the_time() -> None:
     slow = dataclasses.replace(SPEED, measuring=60.0)
-    assert planned(10, slow) == planned(10, spent=60.0)
-    assert planned(10, slow).supernet_steps < planned(10).supernet_steps
+    assert by_time(10, slow) == by_time(10, spent=60.0)
+    assert by_time(10, slow).finish < by_time(10).finish
 
 
-def test_workers_share_the_trainings() -> None:
-    def steps(workers: int) -> int:
-        return planned(30, workers=workers).network_steps
+@pytest.mark.parametrize("workers", [1, 2, 3, 4, 16])
+@pytest.mark.parametrize("seconds", [0, 23.9, 24, 60, 200, 500, 2000, 1e5])
+def test_rounds_of_a_race(workers: int, seconds: float) -> None:
+    sizes = race_sizes(seconds, workers)
+    assert len(sizes) <= len(ROUND_SHARES)
+    if seconds < MIN_RACE_S:
+        assert sizes == (1,)
+        return
+    assert all(2 <= n <= MAX_NETWORKS for n in sizes)
+    assert all(a > b for a, b in pairwise(sizes))
+    if sizes[0] > workers:  # nobody waits
+        assert not any(n % workers for n in sizes if n > 2)
+    assert race_sizes(seconds, workers, room=1, controls=1)[0] <= 2
 
-    assert steps(1) < steps(2) < steps(4)
-    assert steps(8) == steps(9)  # no network is trained by two
-    alone = planned(None, networks=1, workers=4)
-    assert alone.seconds["compare"] == pytest.approx(1500 * 0.3 + 4)
+
+def test_shares_of_the_rounds_are_whole() -> None:
+    assert [sum(shares) for shares in ROUND_SHARES] == pytest.approx([1] * len(ROUND_SHARES))
 
 
-def test_a_plan_is_told_and_kept() -> None:
-    plan = planned(60)
+# --- both -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minutes", [None, 0.2, 1, 60])
+def test_a_plan_is_kept_in_a_file(minutes: float | None) -> None:
+    plan = by_recipes() if minutes is None else by_time(minutes, supernet=minutes == 60)
+    plan = dataclasses.replace(plan, augment="light+flip", augment_reason="As requested.")
     again = SearchPlan.from_settings(tomllib.loads(tomli_w.dumps(plan.to_settings())))
-    assert dataclasses.replace(again, seconds={}) == dataclasses.replace(plan, seconds={})
+    rounded: dict[str, Any] = {"seconds": {}, "rounds": (), "cheaper": 0, "finish": 0}
+    assert dataclasses.replace(again, **rounded) == dataclasses.replace(plan, **rounded)
     assert again.seconds == pytest.approx(plan.seconds, abs=0.05)
+    assert again.rounds == pytest.approx(plan.rounds, abs=0.005)
+    assert (again.cheaper, again.finish) == pytest.approx((plan.cheaper, plan.finish), abs=0.05)
+    assert SearchPlan.from_settings(again.to_settings()) == again
+
+
+def test_a_plan_is_told() -> None:
+    plan = by_recipes()
+    assert plan.lines() == [
+        "train the supernet: 1,000 steps, about 8 min",
+        "search: 1,000 networks, 50 a generation, about 7 min",
+        "train 8 networks for 1,500 steps each, 2 at a time, about 13 min",
+        f"test every network, about {duration(0)}",
+        f"export 3 models and report, about {duration(3 * EXPORT_S + REPORT_S)}",
+        f"in all about {duration(sum(plan.seconds.values()))}",
+    ]
+    plan = dataclasses.replace(by_time(60, models=1), augment="light", augment_reason="As requested.")
     lines = plan.lines()
-    assert lines[0] == f"train the supernet: {plan.supernet_steps:,} steps, about 27 min"
-    assert lines[2] == f"train 8 networks for {plan.network_steps:,} steps each, 2 at a time, about 24 min"
-    assert lines[-1] == "in all about 57 min"
+    assert lines[0] == "training images vary by light. As requested."
+    assert lines[1].startswith(f"search: {plan.evaluations:,} networks, {plan.population} a generation, about ")
+    first, *further = [f"{n} for {s:.3g} s each" for n, s in zip(plan.sizes, plan.rounds, strict=True)]
+    assert lines[2].startswith(f"train networks alike, 2 at a time: {first}, then {', '.join(further)}, about ")
+    assert lines[3].startswith("train the recommended model to the end, about ")
+    assert lines[-2].startswith("export 1 model and report")
+    assert lines[-1] == "in all about 58 min"
+    assert not any("supernet" in line for line in lines)
 
 
 def test_a_recipe_in_other_steps() -> None:
@@ -186,13 +273,12 @@ def test_measuring_changes_nothing() -> None:
     evaluate = SupernetEvaluator(supernet, dataset, ["valid/cross_entropy"], images=32)
     archs = [tuple(a) for a in supernet.space.sample(np.random.default_rng(0), 8).tolist()]
     hot = Recipe(batch_size=32, lr=1e6, sampler=StrictFair(), warmup="5 steps", length="10 steps")
-    speed = measure(
-        supernet, dataset, hot, Recipe(batch_size=32, lr=1e6), evaluate, archs, largest=(2,) * 8, seconds=0.05
-    )
-    assert 0 < speed.evaluation < 1
-    assert 0 < speed.network_step < 1
-    assert 0 < speed.largest_step < 1
-    assert 0 < speed.supernet_step < 1
+    again = Recipe(batch_size=32, lr=1e6)
+    speed = measure(supernet.space, supernet, dataset, hot, again, evaluate, archs, largest=(2,) * 8, seconds=0.05)
+    assert speed.evaluation > 0
+    assert speed.network_step > 0
+    assert speed.largest_step > 0
+    assert speed.supernet_step > 0
     assert speed.measuring > 0.2
     assert torch.equal(torch.rand(3), expected)
     assert torch.get_num_threads() == threads
@@ -206,10 +292,10 @@ def test_measuring_changes_nothing() -> None:
 def test_networks_are_timed_with_all_workers_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    def map_in_workers(work: Callable[..., Any], items: Sequence[Any], workers: int) -> list[Any]:
+    def map_in_workers(work: Callable[..., Any], items: Sequence[Any], workers: int, **_: Any) -> list[Any]:
         seen.extend((workers, item) for item in items)
         work(items[0], lambda *_: None)
-        return [([0.1, 0.5], 0.0), ([0.3, 0.7], 0.0), ([0.2, 0.6], 0.0)]
+        return [([0.1, 0.5], 0.01, 0.0), ([0.3, 0.7], 0.03, 0.0), ([0.2, 0.6], 0.02, 0.0)]
 
     monkeypatch.setattr("supernetic.parallel.workers.map_in_workers", map_in_workers)
     dataset = load(limit=200, resolution=8)
@@ -217,12 +303,28 @@ def test_networks_are_timed_with_all_workers_at_work(monkeypatch: pytest.MonkeyP
     evaluate = SupernetEvaluator(supernet, dataset, ["valid/cross_entropy"], images=32)
     train, retrain = Recipe(batch_size=16, sampler=StrictFair()), Recipe(batch_size=16)
     archs = [(0,) * 8, (2,) * 8, (1,) * 8]
-    speed = measure(supernet, dataset, train, retrain, evaluate, archs, workers=3, seconds=0.02)
+    space = supernet.space
+    speed = measure(space, supernet, dataset, train, retrain, evaluate, archs, workers=3, seconds=0.02)
+    assert speed.test == pytest.approx(0.03 * len(dataset.splits["test"]))
+    without = measure(space, None, dataset, train, retrain, evaluate, archs, workers=3, seconds=0.02)
+    assert without.supernet_step == 0
+    assert without.evaluation > 0
     assert [speed.network_step, speed.largest_step] == pytest.approx([0.2, 0.6])
-    assert [workers for workers, _ in seen] == [3, 3, 3]
-    (typical, largest), taken, _ = seen[0][1]
+    assert [workers for workers, _ in seen] == [3] * 6
+    (typical, largest), taken, _, where = seen[0][1]
+    assert where == CPU
     assert (typical, largest, taken) == (
         supernet.space.blueprint(archs[2]),
         supernet.space.blueprint(archs[1]),
         retrain,
     )
+
+
+def test_networks_are_timed_alone_and_by_two_processes() -> None:
+    space = Macro(channels=4, resolution=8, in_channels=1, head=16)
+    networks = [space.blueprint(arch) for arch in ((0,) * 8, (2,) * 8, (1,) * 8)]
+    recipe = Recipe(batch_size=16, lr=1e6, augment="shift")
+    alone = step_seconds(networks, recipe, 2, seconds=0.05)
+    assert len(alone) == 3
+    assert all(0 < s < 60 for s in alone)
+    assert 0 < together_seconds(networks[1], recipe, Hardware(processes=2), seconds=0.05) < 60

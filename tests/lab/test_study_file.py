@@ -56,6 +56,16 @@ def test_axes_are_multiplied_and_changes_merged(tmp_path: Path) -> None:
     assert (study.claims[0].relation, study.claims[0].other) == ("below", "all, plain")
 
 
+def test_images_have_a_size_and_a_number(tmp_path: Path) -> None:
+    text = FILE.replace("[measure]", "image_size = 24\nvalid = 0.2\n[measure]", 1)
+    study = read_study(written(tmp_path, text))
+    assert all((v.training["image_size"], v.training["valid"]) == (24, 0.2) for v in study.variants)
+    study = read_study(written(tmp_path, text), training={"valid": 500})
+    assert all((v.training["image_size"], v.training["valid"]) == (24, 500) for v in study.variants)
+    with pytest.raises(InputError, match="base: image_size must be a number, got '24'"):
+        read_study(written(tmp_path, text.replace("= 24", "= '24'")))
+
+
 def test_data_can_be_others_and_a_figure_is_made_up(tmp_path: Path) -> None:
     study = read_study(written(tmp_path, FILE.partition("[[figures]]")[0]), data="elsewhere")
     assert study.data == "elsewhere"

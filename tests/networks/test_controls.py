@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -9,11 +10,19 @@ import pytest
 import torch
 
 from supernetic import catalog
-from supernetic.blueprint import Layer
+from supernetic.blueprint import Blueprint, Layer
 from supernetic.costs.macs import cost
 from supernetic.costs.table import costs_of
 from supernetic.errors import BudgetError, InputError
-from supernetic.networks.controls import MIN_MAP_PIXELS, largest, mobilenet, mobilenet_v2, random_at
+from supernetic.networks.controls import (
+    MIN_MAP_PIXELS,
+    largest,
+    mobilenet,
+    mobilenet_v2,
+    plain_network,
+    random_at,
+    resnet,
+)
 from supernetic.nn.network import build
 from supernetic.objective import parse_where
 from supernetic.space import Archs
@@ -61,6 +70,92 @@ def test_large_images_keep_all_strides() -> None:
 def test_a_budget_below_the_smallest_mobilenet_is_named() -> None:
     with pytest.raises(BudgetError, match=r"28 pixels fits into 100K MACs: the narrowest has \d+\.\dK"):
         mobilenet(1e5, 28, 10, 1)
+
+
+def widened(network: Blueprint) -> Blueprint:
+    """The same network with one channel more in the first stage, two in the second, four in the third, ..."""
+    width = network.layers[0].c_out
+
+    def more(channels: int) -> int:
+        return channels // width * (width + 1)
+
+    stem, *body, last = network.layers
+    middle = [layer._replace(c_in=more(layer.c_in), c_out=more(layer.c_out)) for layer in body]
+    return Blueprint((stem._replace(c_out=width + 1), *middle, last._replace(c_in=more(last.c_in))))
+
+
+@pytest.mark.parametrize("control", [plain_network, resnet])
+@pytest.mark.parametrize(
+    ("budget", "resolution", "channels", "maps"),
+    [
+        (1e6, 28, 1, [14, 7, 4]),
+        (3e6, 32, 3, [16, 8, 4]),
+        (1e6, 20, 1, [20, 10, 5]),  # the stem keeps small images as they are
+        (0.7e6, 15, 3, [15, 8, 4]),
+        (20e6, 96, 3, [48, 24, 12, 6]),
+        (300e6, 224, 3, [112, 56, 28, 14, 7, 4]),
+    ],
+)
+def test_plain_and_residual_networks_are_as_wide_as_the_budget_allows(
+    control: Callable[..., Blueprint], budget: float, resolution: int, channels: int, maps: list[int]
+) -> None:
+    made = control(budget, resolution, 10, channels)
+    assert cost(made).macs <= budget < cost(widened(made)).macs
+    assert list(dict.fromkeys(layer.resolution_out for layer in made if layer.stage)) == maps
+    assert (made.resolution, made.in_channels, made.classes) == (resolution, channels, 10)
+    network = build(made, seed=0)
+    logits = network(torch.randn(2, channels, resolution, resolution))
+    assert logits.shape == (2, 10)
+    logits.square().sum().backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in network.parameters())
+
+
+def test_a_plain_network_is_six_convolutions_behind_a_stem() -> None:
+    made = plain_network(3e6, 32, 10)
+    shapes = [(layer.kind, layer.c_in, layer.c_out, layer.kernel, layer.stride, layer.act) for layer in made]
+    assert shapes == [
+        ("conv", 3, 15, 3, 2, "relu"),
+        ("conv", 15, 15, 3, 1, "relu"),
+        ("conv", 15, 15, 3, 1, "relu"),
+        ("conv", 15, 30, 3, 2, "relu"),
+        ("conv", 30, 30, 3, 1, "relu"),
+        ("conv", 30, 60, 3, 2, "relu"),
+        ("conv", 60, 60, 3, 1, "relu"),
+        ("gap", 60, 60, 1, 1, ""),
+        ("linear", 60, 10, 1, 1, ""),
+    ]
+    stages = 2 * 16**2 * 15 * 15 + 8**2 * (15 * 30 + 30 * 30) + 4**2 * (30 * 60 + 60 * 60)
+    assert cost(made).macs == 9 * (16**2 * 3 * 15 + stages) + 60 * 10
+
+
+def test_a_resnet_has_one_basic_block_a_stage() -> None:
+    made = resnet(1e6, 28, 10, 1)
+    width = made.layers[0].c_out
+    assert [layer.name for layer in made] == [
+        "stem",
+        *("stage1.conv1", "stage1.conv2", "stage1.sum"),
+        *("stage2.conv1", "stage2.conv2", "stage2.shortcut", "stage2.sum"),
+        *("stage3.conv1", "stage3.conv2", "stage3.shortcut", "stage3.sum"),
+        *("head.pool", "classifier"),
+    ]
+    by_name = {layer.name: layer for layer in made}
+    assert by_name["stage1.sum"].inputs == ("stage1.conv2", "stem")
+    assert by_name["stage2.sum"].inputs == ("stage2.conv2", "stage2.shortcut")
+    shortcut = by_name["stage2.shortcut"]
+    assert (shortcut.inputs, shortcut.kernel, shortcut.stride, shortcut.act) == (("stage1.sum",), 1, 2, "")
+    assert (shortcut.c_in, shortcut.c_out) == (width, 2 * width)
+    acts = [by_name[f"stage3.{role}"].act for role in ("conv1", "conv2", "shortcut", "sum")]
+    assert acts == ["relu", "", "", "relu"]
+
+
+@pytest.mark.parametrize(("control", "what"), [(plain_network, "plain network"), (resnet, "ResNet")])
+def test_a_budget_below_the_narrowest_stack_is_named(control: Callable[..., Blueprint], what: str) -> None:
+    with pytest.raises(
+        BudgetError, match=rf"no {what} for .* 28 pixels .* 100K MACs: the narrowest has 1\d\d"
+    ) as error:
+        control(1e5, 28, 10, 1)
+    least = float(str(error.value).rpartition(" ")[2].removesuffix("K")) * 1e3
+    assert control(least + 100, 28, 10, 1).layers[0].c_out == 4
 
 
 def test_random_networks_have_the_same_macs() -> None:

@@ -8,17 +8,19 @@ import sys
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from supernetic.datasets import load
-from supernetic.errors import InputError, RunError
+from supernetic.errors import InputError, RunError, SupernetError
 from supernetic.evaluators.standalone import StandaloneEvaluator
 from supernetic.networks.baselines import baseline
 from supernetic.networks.pool import Trained, Training, evaluate, keep_weights, read_trained, train_all
 from supernetic.nn.network import Network, build
+from supernetic.parallel.process import WorkerProcess
 from supernetic.runs.directory import open_run, read_settings
 from supernetic.runs.trust import trusting
 from supernetic.samplers.uniform import Uniform
@@ -98,8 +100,17 @@ def test_keys_follow_from_everything_that_matters_and_nothing_else() -> None:
         asked(seed=1, data=data),
         asked(recipe=replace(RECIPE, lr=0.2), data=data),
         asked(data="other"),
+        asked(data=data, processes=2),
+        asked(data=data, processes=3),
+        asked(data=data, device="cuda"),
+        asked(data=data, device="cuda", precision="bf16"),
     ]
-    assert len({t.key for t in [one, *others]}) == 5
+    assert len({t.key for t in [one, *others]}) == 9
+    assert asked(data=data, device="cuda:1").key == asked(data=data, device="cuda").key
+    assert one.key == asked(data=data, device="cpu", precision="no").key
+    assert not {"device", "precision"} & one.settings.keys()
+    assert one.key == asked(data=data, processes=1).key
+    assert "processes" not in one.settings
     assert pickle.loads(pickle.dumps(one)).key == one.key
 
 
@@ -117,8 +128,10 @@ def test_nothing_is_trained_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_and_resumed_all_files_are_the_same(tmp_path: Path) -> None:
-    wanted = [asked(a, recipe=replace(RECIPE, length="40 steps")) for a in ARCHS]
+@pytest.mark.parametrize("processes", [1, 2])
+def test_killed_in_the_middle_and_resumed_all_files_are_the_same(processes: int, tmp_path: Path) -> None:
+    archs = ARCHS if processes == 1 else ARCHS[:1]
+    wanted = [asked(a, recipe=replace(RECIPE, length="40 steps"), processes=processes) for a in archs]
     (tmp_path / "wanted").write_bytes(pickle.dumps(wanted))
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     command = [sys.executable, "-c", KILLED, str(tmp_path / "wanted"), str(killed)]
@@ -130,7 +143,65 @@ def test_killed_in_the_middle_and_resumed_all_files_are_the_same(tmp_path: Path)
     undisturbed = train_all(wanted, whole, workers=1)
     assert [r.metrics for r in resumed] == [u.metrics for u in undisturbed]
     assert files(killed) == files(whole)
-    assert len(files(whole)) == 4 * len(ARCHS)
+    assert len(files(whole)) == 4 * len(archs)
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_network_about_as_well_as_one(tmp_path: Path) -> None:
+    recipe = Recipe(length="60 steps", batch_size=16, lr=0.05)
+    seen: list[tuple[int, int, int]] = []
+    both = [asked(recipe=recipe, processes=2), asked(recipe=recipe)]
+    together, alone = train_all(both, tmp_path, workers=2, progress=lambda *at: seen.append(at))
+    assert (0, 60, 60) in seen
+    assert read_settings(together.path)["processes"] == 2
+    assert together.metrics != alone.metrics  # each process has BN statistics of its own
+    for name, value in together.metrics.items():
+        assert value == pytest.approx(alone.metrics[name], rel=0.25, abs=15), name
+    network = together.load()
+    assert isinstance(network, Network)
+    assert evaluate(network, load(**LOADING), "valid")[0] == together.metrics  # type: ignore[arg-type]
+    assert train_all(both[:1], tmp_path, workers=1, progress=lambda *_: pytest.fail("trained twice")) == [together]
+
+
+@pytest.mark.slow
+def test_two_processes_begin_with_inherited_weights_and_end_alike(tmp_path: Path) -> None:
+    network = build(SPACE.blueprint(ARCHS[0]), seed=7)
+    start = keep_weights(network, tmp_path / "start")
+    slow = replace(RECIPE, length="1 step", lr=1e-9, ema=0.0)
+    (found,) = train_all([asked(recipe=slow, inherit=start, processes=2)], tmp_path / "networks", workers=2)
+    expected = dict(network.named_parameters())
+    for name, tensor in found.load().named_parameters():
+        torch.testing.assert_close(tensor, expected[name], atol=1e-6, rtol=0)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_leaves_a_training_that_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, started = asked(processes=2), []
+
+    class Spied(WorkerProcess):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            started.append(self.process)
+
+    def kill_one(*_: object) -> None:
+        started[-1].kill()
+
+    monkeypatch.setattr("supernetic.parallel.ranks.WorkerProcess", Spied)
+    with pytest.raises(SupernetError, match=r"process 2 of 2 was ended by signal 9"):
+        train_all([together], tmp_path, workers=2, progress=kill_one)
+    assert not (tmp_path / together.key / "result.json").exists()
+    assert train_all([together], tmp_path, workers=2)[0].reason == ""
+
+
+@pytest.mark.slow
+def test_a_training_of_two_processes_that_diverges_is_recorded(tmp_path: Path) -> None:
+    wild = asked(recipe=Recipe(length="12 steps", batch_size=16, lr=1e30), processes=2)
+    (lost,) = train_all([wild], tmp_path, workers=2)
+    assert "training diverged" in lost.reason
+    assert all(isnan(v) for v in lost.metrics.values())
+    assert not (lost.path / "weights.safetensors").exists()
 
 
 def test_a_training_starts_from_inherited_weights(tmp_path: Path) -> None:

@@ -86,6 +86,31 @@ def test_reduction_of_nasbench201(resolution: int) -> None:
     torch.testing.assert_close(out, main + parts["shortcut"](F.avg_pool2d(x, 2, padding=resolution % 2)))
 
 
+@pytest.mark.parametrize("shortcut", ["", "identity"])
+def test_residual_block(shortcut: str) -> None:
+    x = images()
+    before = x.clone()
+    parts = {"conv1": conv(4, 4, 3), "conv2": conv(4, 4, 3)}
+    layer = Layer("a", "residual", 4, 4, 6, 6, 3, act="relu", shortcut=shortcut)
+    main = parts["conv2"](parts["conv1"](x).clamp(min=0))
+    torch.testing.assert_close(run(layer, [x], parts), (main + (x if shortcut else 0)).clamp(min=0))
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("resolution", [6, 7])
+@pytest.mark.parametrize("c_out", [4, 5])
+def test_residual_block_that_shrinks_the_map(resolution: int, c_out: int) -> None:
+    x = images(resolution=resolution)
+    parts = {"conv1": conv(4, c_out, 3, 2), "conv2": conv(c_out, c_out, 3)}
+    pooled = F.avg_pool2d(x, 2, padding=resolution % 2)
+    if c_out != 4:
+        parts["shortcut"] = conv(4, c_out)
+        pooled = parts["shortcut"](pooled)
+    layer = Layer("a", "residual", 4, c_out, resolution, -(-resolution // 2), 3, 2, act="hswish", shortcut="project")
+    main = parts["conv2"](F.hardswish(parts["conv1"](x)))
+    torch.testing.assert_close(run(layer, [x], parts), F.hardswish(main + pooled))
+
+
 def test_pools() -> None:
     x = images(resolution=5)
     ones = torch.ones(1, 1, 5, 5)
@@ -154,11 +179,14 @@ def test_dropout_is_before_the_classifier() -> None:
     assert (out == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
 
 
-def test_drop_connect_leaves_out_whole_images() -> None:
-    layer = Layer("a", "mbconv", 2, 2, 4, 4, 3, hidden=2, shortcut="identity")
+@pytest.mark.parametrize(
+    ("kind", "roles"), [("mbconv", ("depthwise", "project")), ("residual", ("conv1", "conv2"))], ids=str
+)
+def test_drop_connect_leaves_out_whole_images(kind: str, roles: tuple[str, str]) -> None:
+    layer = Layer("a", kind, 2, 2, 4, 4, 3, hidden=2, shortcut="identity")
     x = torch.ones(2000, 2, 4, 4)
     torch.manual_seed(0)
-    same: Parts = {"depthwise": lambda x: x, "project": lambda x: x}
+    same: Parts = dict.fromkeys(roles, lambda x: x)
     branch = run(layer, [x], same, 0.2) - x
     assert (branch == branch[:, :1, :1, :1]).all()
     assert (branch[:, 0, 0, 0] == 0).float().mean().item() == pytest.approx(0.2, abs=0.03)
@@ -178,6 +206,14 @@ def test_drop_connect_grows_towards_the_end() -> None:
         late = layer.stage >= 6 and layer.shortcut == "identity"
         assert rates.pop(layer.name) == pytest.approx(0.2 * i / len(blocks) if late else 0)
     assert set(rates.values()) == {0.0}
+
+
+def test_drop_connect_counts_blocks_of_both_kinds() -> None:
+    block = Layer("a", "residual", 4, 4, 8, 8, 3, act="relu", shortcut="identity", stage=1)
+    blocks = block, block._replace(name="b", kind="mbconv", hidden=4), block._replace(name="c", shortcut="project")
+    assert Regularisation(drop_connect=0.3).rates(Blueprint((*blocks, block._replace(name="d")))) == pytest.approx(
+        [0, 0.3 / 4, 0, 0.3 * 3 / 4]
+    )
 
 
 def test_tensors_are_freed_when_nobody_reads_them_any_more() -> None:

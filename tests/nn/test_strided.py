@@ -103,6 +103,8 @@ NARROW = {
         "attentive:resolutions=24+33,width=0.05,classes=10",
         "scalenet:resolution=16,classes=10,width=0.05",
         "scalenet-base:resolution=16,classes=10,width=0.05",
+        "mixed:channels=4,resolution=15",
+        "mixed:channels=12,resolution=16,in_channels=1",
     ],
 }
 

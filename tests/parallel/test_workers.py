@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from supernetic.errors import InputError, SupernetError, UnknownNameError
-from supernetic.parallel.workers import map_in_workers, usual_workers
+from supernetic.parallel.workers import kept_workers, map_in_workers, usual_workers
 
 JOBS = """
 import os, time
@@ -29,6 +29,10 @@ def fussy(item, report):
 
 def broken(item, report):
     return 1 / item
+
+def visible(item, report):
+    time.sleep(0.3)
+    return os.environ.get("CUDA_VISIBLE_DEVICES"), os.getpid()
 
 def gone(item, report):
     if isinstance(item, int):
@@ -74,6 +78,35 @@ def test_one_worker_is_this_process(jobs: Any) -> None:
     assert map_in_workers(jobs.square, [], 4) == []
     with pytest.raises(InputError, match="got 0"):
         map_in_workers(jobs.square, [1], 0)
+
+
+def test_kept_workers_are_used_again_and_end_with_the_block(jobs: Any) -> None:
+    with kept_workers():
+        first = {pid for _, pid in map_in_workers(jobs.square, range(4), 2)}
+        with kept_workers():  # an inner block changes nothing
+            assert {pid for _, pid in map_in_workers(jobs.square, range(4), 2)} == first
+        assert len({pid for _, pid in map_in_workers(jobs.square, range(6), 3)} & first) == 2
+        victim = first.pop()
+        os.kill(victim, signal.SIGKILL)
+        sleep(0.2)
+        again = {pid for _, pid in map_in_workers(jobs.square, range(6), 3)}
+        assert victim not in again
+        with pytest.raises(SupernetError, match="ZeroDivisionError"):
+            map_in_workers(jobs.broken, [0, 1], 2)
+        assert len(map_in_workers(jobs.square, range(4), 2)) == 4  # after a failure with fresh ones
+        last = {pid for _, pid in map_in_workers(jobs.square, range(4), 2)}
+    assert not any(Path(f"/proc/{pid}").exists() for pid in again | last)
+    assert {pid for _, pid in map_in_workers(jobs.square, range(4), 2)}.isdisjoint(last)
+
+
+def test_each_worker_has_variables_of_its_own_and_is_kept_for_them(jobs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    gpus = [{"CUDA_VISIBLE_DEVICES": "4"}, {"CUDA_VISIBLE_DEVICES": "6"}]
+    with kept_workers():
+        first = set(map_in_workers(jobs.visible, range(6), 2, environments=gpus))
+        assert {gpu for gpu, _ in first} == {"4", "6"}
+        assert {gpu for gpu, _ in map_in_workers(jobs.visible, range(4), 2)} == {None}  # those of before do not serve
+        assert set(map_in_workers(jobs.visible, range(6), 2, environments=gpus[::-1])) == first
 
 
 def test_there_are_as_many_workers_as_processors_where_processes_can_be_started(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from supernetic import catalog
-from supernetic.blueprint import Blueprint
+from supernetic.blueprint import Blueprint, Layer
 from supernetic.costs.live_layers import live
 from supernetic.costs.macs import add_up
 from supernetic.predictors.graph import Networks, block_of, cut, path_layer_of
@@ -18,7 +18,7 @@ from supernetic.space import Arch
 from supernetic.spaces.nasbench201 import NASBench201
 
 SMALL = "nasbench201:cells=1,channels=4,resolution=8"
-SPACES = (SMALL, "nasbench101", "macro", "attentive", "scarlet-s1")
+SPACES = (SMALL, "nasbench101", "macro", "attentive", "scarlet-s1", "mixed")
 
 
 def paths_of(blueprint: Blueprint) -> Iterator[list[int]]:
@@ -39,7 +39,7 @@ def columns_of(*blueprints: Blueprint) -> dict[str, np.ndarray]:
     return Networks(blueprints).columns()
 
 
-@pytest.mark.parametrize("name", [SMALL, "nasbench101:stacks=2,cells=1", "macro"])
+@pytest.mark.parametrize("name", [SMALL, "nasbench101:stacks=2,cells=1", "macro", "mixed"])
 def test_lengths_and_numbers_of_paths(name: str) -> None:
     space = catalog.space(name)
     blueprints = [space.blueprint(tuple(a)) for a in space.sample(np.random.default_rng(0), 15).tolist()]
@@ -54,7 +54,7 @@ def test_lengths_and_numbers_of_paths(name: str) -> None:
         for what, length in {
             "convolutions": [sum(looks[p].depth for p in path) for path in paths],
             "spatial layers": [sum(looks[p].spatial for p in path) for path in paths],
-            "spatial convolutions": [sum(looks[p].spatial and looks[p].depth > 0 for p in path) for path in paths],
+            "spatial convolutions": [sum(looks[p].spatial for p in path if looks[p].depth) for path in paths],
         }.items():
             assert columns[f"longest {what}"][i] == max(length)
             assert columns[f"shortest {what}"][i] == min(length)
@@ -92,6 +92,18 @@ def test_words_of_a_cell() -> None:
     assert columns["layer cell0.node3 joins"] == 3
     assert columns["layer cell0.node2 joins"] == 1
     assert "layer cell0.1to2 is ZERO" not in columns or columns["layer cell0.1to2 is ZERO"] == 0
+
+
+def test_a_residual_block_is_two_spatial_convolutions_deep() -> None:
+    ends = Layer("stem", "conv", 3, 4, 8, 8), Layer("gap", "gap", 4, 4, 8, 1), Layer("fc", "linear", 4, 2, 1, 1)
+    block = Layer("block", "residual", 4, 4, 8, 8, 3, act="relu", shortcut="identity", stage=1)
+    pool = Layer("pool", "maxpool", 4, 4, 8, 8, 3)
+    columns = columns_of(Blueprint((ends[0], block, pool, *ends[1:])))
+    assert columns["longest convolutions"] == 1 + 2 + 1  # stem, block, classifier
+    assert columns["longest spatial layers"] == 2 + 1
+    assert columns["longest spatial convolutions"] == 2
+    assert columns["path CONV_K1"] == 1
+    assert columns["layers RES_K3"] == 1
 
 
 def test_networks_do_not_see_their_company() -> None:

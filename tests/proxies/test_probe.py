@@ -52,9 +52,10 @@ def test_every_kind_of_layer_with_a_rectifier_is_seen(look: Look) -> None:
     norm = Layer("norm", "norm", 4, 4, 8, 8, act="relu")
     join = Layer("join", "join", 4, 4, 8, 8, act="relu", inputs=("norm", "block"))
     reduce = Layer("reduce", "reduce", 4, 4, 8, 4, 3, 2)
-    probe = look((wide, block, before, norm, join, reduce, POOL._replace(resolution=4), LOGITS))
-    # stem; expand, depthwise, squeeze; input of the convolution; norm; join; two in the reduction
-    assert [s.shape[1] for s in probe.signs] == [256, 512, 512, 2, 256, 256, 256, 256, 64]
+    residual = Layer("residual", "residual", 4, 4, 4, 4, 3, act="relu", shortcut="identity")
+    probe = look((wide, block, before, norm, join, reduce, residual, POOL._replace(resolution=4), LOGITS))
+    # stem; expand, depthwise, squeeze; input of the convolution; norm; join; two in the reduction, two in the block
+    assert [s.shape[1] for s in probe.signs] == [256, 512, 512, 2, 256, 256, 256, 256, 64, 64, 64]
 
 
 def test_dead_layers_are_not_seen(look: Look) -> None:

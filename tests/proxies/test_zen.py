@@ -30,9 +30,11 @@ def test_of_linear_maps_it_is_known(look: Look, depth: int) -> None:
     assert zen(probe) == pytest.approx(expected, abs=0.1)
 
 
-def test_shortcuts_are_taken_away(look: Look) -> None:
-    bare = tuple(layer._replace(shortcut="") for layer in CHAIN)
-    assert zen(look(CHAIN)) == zen(look(bare))
+@pytest.mark.parametrize("kind", ["mbconv", "residual"])
+def test_shortcuts_are_taken_away(look: Look, kind: str) -> None:
+    layers = tuple(layer._replace(kind=kind) if layer.shortcut else layer for layer in CHAIN)
+    bare = tuple(layer._replace(shortcut="") for layer in layers)
+    assert zen(look(layers)) == zen(look(bare))
 
 
 def test_dead_layers_have_no_say(look: Look) -> None:

@@ -42,6 +42,34 @@ def test_the_reason_is_told_the_first_time_only() -> None:
     assert said[3].startswith("model-1 against random-1: not significant, +0.00 points")
 
 
+LONG = {"steps": [1140, 3400], "epochs": [12.16, 36.27], "seconds": 20.0}
+
+
+def test_a_comparison_says_how_long_both_were_trained() -> None:
+    won, lost, equal = (
+        contest(0.5, 2),
+        contest(-3, -1),
+        {**contest(-1, 1), **LONG, "seconds": None, "steps": [800, 800]},
+    )
+    said = trust_sentences({"comparisons": [won | LONG, lost | LONG, equal | {"epochs": [8.5, 8.5]}]})
+    alike = "Trained alike for 20 s (1,140 to 3,400 steps, 12 to 36 epochs), "
+    assert said[0] == f"{alike}model-1 beats random-1: +1.50 points [+0.50, +2.00]."
+    assert said[1] == f"{alike}model-1 loses to random-1: -2.00 points [-3.00, -1.00]."
+    assert said[2].startswith(
+        "Trained alike for 800 steps (8.5 epochs), model-1 against random-1: not significant (the"
+    )
+
+
+@pytest.mark.parametrize("epochs", [[1.9, 30.0], [30.0, 1.9]])
+def test_nothing_is_won_by_a_training_that_is_too_short(epochs: list[float]) -> None:
+    said = trust_sentences({"comparisons": [contest(18, 22) | LONG | {"epochs": epochs}]})[0]
+    assert "beats" not in said
+    assert said.endswith(
+        "+19.00 points [+18.00, +22.00]. That is too short to tell how they compare when trained to the end."
+    )
+    assert "beats" in trust_sentences({"comparisons": [contest(18, 22) | LONG | {"epochs": [2.0, 2.0]}]})[0]
+
+
 def test_a_tau_that_chance_can_give_is_not_blamed_on_its_interval() -> None:
     few = tau_sentence({**TAU, "n": 5, "value": 0.8, "low": 0.1})
     assert "not significant (n = 5 is too small: chance alone can give such a tau): tau +0.80" in few

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -75,6 +76,14 @@ def test_words_follow_the_interval(wins: int, losses: int, words: str) -> None:
     assert words in trust_sentences({"comparisons": [found.to_json()]})[0]
     assert found.to_json()["significant"] == (words != "not significant")
     assert found.low < found.difference < found.high
+
+
+def test_a_short_training_wins_nothing() -> None:
+    mine, theirs = np.ones(500, dtype=bool), np.zeros(500, dtype=bool)
+    won = compare("model-1", "random-1", "random", mine, theirs)
+    assert won.won
+    assert replace(won, steps=(100, 100), epochs=(2.0, 2.0)).won
+    assert not replace(won, steps=(100, 62), epochs=(2.0, 1.2)).won
 
 
 def test_equal_networks_still_have_an_interval() -> None:

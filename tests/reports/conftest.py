@@ -51,8 +51,10 @@ def make(tmp_path: Path, space: Space) -> Make:
     return made
 
 
-def write_run(path: Path, space: Space, *, n: int = 400, until: str = "models", seed: int = 0) -> None:
-    """A search run up to some step: plan, train, search, compare, test, models."""
+def write_run(
+    path: Path, space: Space, *, n: int = 400, until: str = "models", seed: int = 0, race: bool = False
+) -> None:
+    """A search run up to some step: plan, train, search, compare, test, models; with a race if it had a time limit."""
     steps = ("plan", "train", "search", "compare", "test", "models")
     done = steps[: steps.index(until) + 1]
     rng = np.random.default_rng(seed)
@@ -84,14 +86,18 @@ def write_run(path: Path, space: Space, *, n: int = 400, until: str = "models", 
         return
     for r in networks:
         r["test"] = {"test/accuracy": r["trained"]["valid/accuracy"] - 0.4 + float(rng.normal(0, 0.2))}
+    if race:
+        networks = _raced(networks)
     (path / "networks.json").write_text(json.dumps(networks))
-    (path / "trust.json").write_text(json.dumps(_trust(networks)))
+    (path / "trust.json").write_text(json.dumps(_trust(networks) | (RACE if race else {})))
     _lines(path / "timings.jsonl", [{"task": "compare", "seconds": 118.0}, {"task": "test", "seconds": 2.6}])
     if "models" in done:
-        for r in networks[:3]:
+        for r in networks:
+            if r["role"] != "chosen":
+                continue
             directory = path / "models" / r["name"]
             directory.mkdir(parents=True)
-            blueprint = space.blueprint(tuple(r["arch"])).to_json()
+            blueprint = {} if r["arch"] is None else space.blueprint(tuple(r["arch"])).to_json()
             (directory / "model.json").write_text(json.dumps({"blueprint": blueprint}))
             for file in ("model.safetensors", "model.onnx", "README.md", "labels.txt"):
                 (directory / file).touch()
@@ -218,17 +224,36 @@ def _networks(space: Space, search: dict[str, Any], rng: np.random.Generator) ->
     return networks
 
 
+RACE = {"rounds": 3, "steps_per_epoch": 93.75, "test_images": 2000}
+
+
+def _raced(networks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The dearest network has won and was trained to the end; the cheapest is handed over; the middle one has lost."""
+    cheap, lost, best, *controls = networks
+    best |= {"name": "model-1", "recommended": True, "key": "key2", "first_key": "key3", "steps": 12_340}
+    best |= {"first": {"valid/accuracy": 81.5}, "first_test": {"test/accuracy": 80.25}}
+    best |= {"trained": {"valid/accuracy": 90.5}, "test": {"test/accuracy": 90.0}}
+    best |= {"latency": {"latency/ms": 0.4123, "low": 0.4, "high": 0.5, "engine": "onnx"}}
+    cheap |= {"name": "model-2", "steps": 1200, "latency": {"latency/ms": 0.2, "engine": "onnx"}}
+    lost |= {"name": "candidate-2", "role": "candidate", "steps": 1140, "fold": None}
+    plain = {"name": "plain", "role": "plain", "label": "plain stack of 3x3 convolutions", "key": "key9"}
+    for control in (added := {**controls[-1], **plain}, *controls):
+        control |= {"against": "model-1", "steps": 3400}
+    return [best, cheap, lost, added, *controls]
+
+
 def _trust(networks: list[dict[str, Any]]) -> dict[str, Any]:
     comparisons = []
     for m in networks[:3]:
         for c in networks[3:]:
             if c["against"] != m["name"]:
                 continue
-            difference = m["test"]["test/accuracy"] - c["test"]["test/accuracy"]
+            difference = m.get("first_test", m["test"])["test/accuracy"] - c["test"]["test/accuracy"]
             low, high = difference - 0.9, difference + 0.9
+            alike = {"steps": [1140, 3400], "epochs": [12.16, 36.27], "seconds": 20.0} if "first_test" in m else {}
             comparisons.append(
                 {"model": m["name"], "control": c["name"], "role": c["role"], "difference": difference,
-                 "low": low, "high": high, "significant": not low <= 0 <= high}
+                 "low": low, "high": high, "significant": not low <= 0 <= high, **alike}
             )  # fmt: skip
     tau = {
         "value": 0.52,

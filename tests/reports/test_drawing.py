@@ -49,6 +49,15 @@ def test_larger_kernels_are_taller_and_larger_expansions_wider(space: Space) -> 
     assert found["MB6_K5"][1] > found["MB3_K3"][1]
 
 
+def test_a_residual_block_is_drawn_as_convolutions_and_wider_than_one() -> None:
+    space = catalog.space("mixed")
+    html = draw(space.blueprint(space.parse("s2-p1.0x1-r1.0x1-m1.0x1")))
+    drawn = re.findall(r'class="block (\w+)[^"]*" style="height:(\d+)px;width:(\d+)px"[^>]*><b>(\w+)<', html)
+    styles = {label: (style, int(height), int(width)) for style, height, width, label in drawn}
+    assert styles["RES_K3"][:2] == styles["CONV_K3"][:2] == ("conv", 84)
+    assert styles["RES_K3"][2] > styles["CONV_K3"][2]
+
+
 def test_stages_say_the_map_behind_them(space: Space) -> None:
     html = draw(space.blueprint((2, 2, 2, 2, 2, 2, 2, 2)))
     assert re.findall(r'class="size">([^<]+)<', html) == ["16² × 8", "8² × 16", "4² × 32", "2² × 64", "10 classes"]

@@ -73,5 +73,14 @@ def test_without_the_space_there_are_no_drawings_but_of_models(make: Make) -> No
     assert sorted(drawn) == ["model-1", "model-2", "model-3", "random-1"]
 
 
+def test_only_models_that_are_handed_over_are_marked_as_such(make: Make, space: Space) -> None:
+    plot = front.front_plot(read_run(make(race=True), space), Atlas())
+    assert plot is not None
+    chosen = {p[3].partition(":")[0] for p in plot.data["points"] if p[2] == "chosen"}
+    assert chosen == {"model-1", "model-2"}
+    assert "candidate" not in {p[2] for p in plot.data["points"]}, "it is among the trials"
+    assert plot.data["points"][plot.data["first"]][3].startswith("model-1:")
+
+
 def test_without_trials_there_is_no_plot(make: Make) -> None:
     assert front.front_plot(read_run(make(until="train")), Atlas()) is None

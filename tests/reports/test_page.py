@@ -68,6 +68,54 @@ def test_all_sections_in_order(make: Make, space: Space) -> None:
     assert [a.removeprefix("#section-") for a in addresses] == sections(text)
 
 
+def test_the_model_to_take_comes_first(make: Make, space: Space) -> None:
+    path = make(race=True)
+    text = write_report(path, space).read_text()
+    assert sections(text)[0] == "take"
+    first = text[text.index("<h2>Take model-1</h2>") : text.index("<nav")]
+    assert "Take model-1: 90.00 % of the test images right [88.6, 91.2]" in first
+    assert "Why: it won a race of 9 networks in 3 rounds, by validation accuracy" in first
+    assert text.index("<h2>Take model-1</h2>") < text.index('id="section-front"')
+    addresses = re.findall(r'href="(#[^"]+)"', text)
+    assert [a.removeprefix("#section-") for a in addresses] == sections(text)
+    assert Elements(text).stack == []
+
+
+def test_a_run_without_a_recommendation_has_no_such_section(make: Make) -> None:
+    assert "take" not in sections(write_report(make()).read_text())
+
+
+def test_the_table_says_how_long_each_was_trained(make: Make) -> None:
+    shown = page(read_run(make(race=True)))
+    assert shown["table_head"][-6:] == [
+        "first round, validation", "first round, test", "steps", "epochs", "validation", "test",
+    ]  # fmt: skip
+    cells = {m.name: [c.replace("\N{NO-BREAK SPACE}", " ") for c in row[-6:]] for m, _, _, row in shown["table_rows"]}
+    assert cells["model-1"] == ["81.50 %", "80.25 %", "12,340", "132", "90.50 %", "90.00 %"]
+    assert cells["plain"][:2] == cells["plain"][4:], "it was trained in the first round only"
+    what = {m.name: text for m, text, _, _ in shown["table_rows"]}
+    assert what["candidate-2"].startswith("lost the race: ")
+    assert what["random-2"] == "random, within the limits", "its MACs are not those of the recommended model"
+
+
+def test_the_footing_of_comparisons_is_told(make: Make) -> None:
+    text = write_report(make(race=True)).read_text()
+    assert "trained alike in the first round: for 20 s (1,140 to 3,400 steps, 12 to 36 epochs)." in text
+    assert "for the same number of steps" in write_report(make("old")).read_text()
+
+
+def test_a_comparison_after_too_short_a_training_is_marked_as_open(make: Make) -> None:
+    path = make(race=True)
+    trust = json.loads((path / "trust.json").read_text())
+    for c in trust["comparisons"]:
+        c |= {"steps": [62, 80], "epochs": [0.66, 0.85], "difference": 20.0, "low": 18.0, "high": 22.0}
+    (path / "trust.json").write_text(json.dumps(trust))
+    text = write_report(path).read_text()
+    assert "too short to tell how they compare when trained to the end" in text
+    assert "significantly better" not in text
+    assert "beats" not in text
+
+
 def test_it_is_written_again_over_the_old_one(make: Make, space: Space) -> None:
     path = make()
     first = write_report(path, space).read_text()

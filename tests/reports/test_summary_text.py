@@ -43,10 +43,14 @@ def test_numbers_have_their_units() -> None:
 @pytest.mark.parametrize(
     ("until", "said", "left"),
     [
-        ("plan", "next: training the supernet", ["train", "search", "compare", "test", "export"]),
-        ("train", "training the supernet, step 300 of 2,000", ["train", "search", "compare", "test", "export"]),
-        ("search", "training networks, 0 of 8 done", ["compare", "test", "export"]),
-        ("compare", "training networks, 7 of 8 done", ["compare", "test", "export"]),
+        ("plan", "next: training the supernet", ["train", "search", "compare", "finish", "test", "export"]),
+        (
+            "train",
+            "training the supernet, step 300 of 2,000",
+            ["train", "search", "compare", "finish", "test", "export"],
+        ),
+        ("search", "training networks, 0 of 8 done", ["compare", "finish", "test", "export"]),
+        ("compare", "training networks, 7 of 8 done", ["compare", "finish", "test", "export"]),
         ("test", "next: exporting the models", ["export"]),
         ("models", "finished", []),
     ],
@@ -86,8 +90,24 @@ def test_the_headline_is_honest_either_way(make: Make) -> None:
     lost = [{**c, "difference": -2.0, "low": -3.0, "high": -1.0} for c in trust["comparisons"]]
     (path / "trust.json").write_text(json.dumps({**trust, "comparisons": lost}))
     assert headline(read_run(path))[2] == (
-        "Of five comparisons with controls on test images, the chosen models are significantly better in none "
+        "Of five comparisons with controls, on test images, the models are significantly better in none "
         "and significantly worse in five."
+    )
+
+
+def test_the_headline_counts_no_win_after_a_training_that_is_too_short(make: Make) -> None:
+    path = make(race=True)
+    assert (
+        "Of six comparisons with controls trained alike for 20 s (1,140 to 3,400 steps, 12 to 36 epochs), on test "
+        in (headline(read_run(path))[1])
+    )
+    trust = json.loads((path / "trust.json").read_text())
+    short = {"steps": [62, 80], "epochs": [0.66, 0.85], "low": 18.0, "difference": 20.0, "high": 22.0}
+    trust["comparisons"] = [{**c, **short} for c in trust["comparisons"]]
+    (path / "trust.json").write_text(json.dumps(trust))
+    assert headline(read_run(path))[1] == (
+        "Models and controls were trained alike for 20 s (62 to 80 steps, 0.66 to 0.85 epochs), which is too short to "
+        "tell how they compare when trained to the end."
     )
 
 

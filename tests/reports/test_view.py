@@ -40,7 +40,7 @@ def test_every_file_may_be_missing(make: Make, space: Space) -> None:
     lost = {
         "run.toml": {"settings"}, "splits.json": {"splits"}, "timings.jsonl": {"seconds"}, "metrics.jsonl": {"curves"},
         "trials.jsonl": {"trials", "statuses", "sampled"}, "trust.json": {"trust"},
-        "search.json": {"search", "first", "trials", "sampled"}, "networks.json": {"models", "curves"},
+        "search.json": {"search", "first", "trials", "sampled"}, "networks.json": {"models", "networks", "curves"},
         "networks": {"curves", "trained"}, "models": {"models"}, "supernet.safetensors": set(),
     }  # fmt: skip
     assert {p.name for p in whole.iterdir()} == set(lost)
@@ -159,3 +159,16 @@ def test_a_network_that_could_leave_its_directory_is_refused(make: Make) -> None
     (path / "networks.json").write_text(json.dumps(networks))
     with pytest.raises(RunError, match=r"networks\.json: a network: name must be a name of .*, got '../../elsewhere'"):
         read_run(path)
+
+
+def test_a_candidate_that_lost_is_neither_a_model_nor_a_control(make: Make) -> None:
+    run = read_run(make(race=True))
+    assert [m.name for m in run.chosen] == ["model-1", "model-2"]
+    assert "candidate-2" not in {m.name for m in run.controls}
+    assert run.recommended is not None
+    assert run.recommended.name == "model-1"
+    assert read_run(make("old")).recommended is None
+    went_on = [m.name for m in run.models if m.went_on]
+    assert went_on == ["model-1"]
+    others = [m for m in run.models if m.name not in went_on]
+    assert all((m.first, m.first_test) == (m.trained, m.test) for m in others), "their only round is the first"

@@ -53,3 +53,28 @@ def test_an_unknown_model_gets_a_suggestion(make: Make) -> None:
 def test_before_the_test_nothing_is_compared(make: Make) -> None:
     lines = why(make(until="search"), "model-1")
     assert not any("points of test accuracy" in line for line in lines)
+
+
+def test_the_recommended_model_says_why_and_on_what_footing(make: Make) -> None:
+    path = make(race=True)
+    trust = json.loads((path / "trust.json").read_text())
+    trust["comparisons"] = [
+        {"model": "model-1", "control": "plain", "difference": 2.0, "low": 1.0, "high": 3.0, "steps": [1140, 3400],
+         "epochs": [12.0, 36.0], "seconds": 20.0},
+        {"model": "model-1", "control": "largest", "difference": 20.0, "low": 18.0, "high": 22.0, "steps": [62, 80],
+         "epochs": [0.66, 0.85], "seconds": 20.0},
+    ]  # fmt: skip
+    (path / "trust.json").write_text(json.dumps(trust))
+    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in why(path, "model-1")]
+    assert lines[0].startswith("Take model-1: 90.00 % of the test images right")
+    assert lines[1].startswith("Why: it won a race of")
+    assert (
+        "validation accuracy 81.50 % after the first round, validation accuracy 90.50 % after 12,340 steps" in lines[2]
+    )
+    compared = [line for line in lines if "points of test accuracy" in line]
+    assert compared[0].startswith("significantly better than plain: +2.00 points")
+    assert compared[0].endswith("; both trained for 20 s (1,140 to 3,400 steps, 12 to 36 epochs))")
+    assert compared[1].startswith(
+        "trained alike, but for a time that is too short to tell, with largest: +20.00 points"
+    )
+    assert not why(path, "model-2")[0].startswith("Take")

@@ -134,7 +134,12 @@ def test_a_wrong_search_is_refused(tmp_path: Path, changes: dict[str, Any], word
 def test_trust_is_read(tmp_path: Path) -> None:
     trust: dict[str, Any] = {"tau": {"score": "valid/accuracy", "n": 3}, "comparisons": [], "table": None}
     assert read_trust(write(tmp_path, "trust.json", trust)) == trust
-    wrong: list[Any] = [{"tau": 3}, {"comparisons": [{"model": "a"}]}, {"comparisons": {}}, []]
+    contest = {"model": "a", "control": "b"}
+    wrong: list[Any] = [
+        *({"tau": 3}, {"comparisons": [{"model": "a"}]}, {"comparisons": {}}, []),
+        *({"steps_per_epoch": 0}, {"rounds": "three"}, {"test_images": -1}),
+        *({"comparisons": [{**contest, "steps": [1]}]}, {"comparisons": [{**contest, "epochs": ["a", "b"]}]}),
+    ]
     for content in wrong:
         write(tmp_path, "trust.json", content)
         with pytest.raises(RunError, match=r"trust\.json"):

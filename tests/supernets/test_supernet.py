@@ -36,7 +36,7 @@ def reached(supernet: Supernet) -> set[str]:
     return {n for n, p in supernet.named_parameters() if p.grad is not None and p.grad.any()}
 
 
-@pytest.mark.parametrize("name", ["macro", "nasbench201", "attentive", "nasbench101"])
+@pytest.mark.parametrize("name", ["macro", "nasbench201", "attentive", "nasbench101", "mixed"])
 def test_paths_do_not_remember_one_another(name: str, small: Callable[[str], Space]) -> None:
     supernet = Supernet(small(name), seed=0).eval()
     archs = draw(supernet.space, 4)
@@ -280,6 +280,12 @@ def test_zero_residual_and_seed() -> None:
     one, two = Supernet(space, seed=0, zero_residual=True), Supernet(space, seed=0, zero_residual=True)
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
     assert not one.get_parameter("mb3.1.mbconv.project.norm.weight").any()
+    mixed = Supernet(catalog.space("mixed:channels=4,resolution=8"), seed=0, zero_residual=True)
+    assert not mixed.get_parameter("stage1.0.residual.conv2.norm.weight").any()
+    assert mixed.get_parameter("stage1.0.residual.conv1.norm.weight").all()
+    # An inverted bottleneck that opens a stage has no shortcut in some networks: those would stay zero.
+    assert mixed.get_parameter("stage1.0.mbconv.project.norm.weight").all()
+    assert not mixed.get_parameter("stage1.1.mbconv.project.norm.weight").any()
 
 
 def test_channels_last_computes_the_same() -> None:

@@ -13,15 +13,20 @@ from .shared import (
     WITHOUT_HELP,
     ArchArgument,
     BatchNorm,
+    Device,
     FewWorkers,
+    ImageCache,
+    ImageSize,
     Json,
     Latency,
+    Precision,
     Quiet,
     Seed,
     SpaceArgument,
     SpaceOption,
     Table,
     TrustCode,
+    Valid,
     Where,
     app,
     print_json,
@@ -199,7 +204,12 @@ def rank(
     bn: BatchNorm = "recalibrate",
     combine: Annotated[str, typer.Option(help="How joined scores are combined: mean-rank or log-rank.")] = "mean-rank",
     data: Annotated[str, typer.Option(help="Images for proxies such as jacov, and for subset.")] = "embedded",
+    image_size: ImageSize = None,
+    valid: Valid = None,
+    image_cache: ImageCache = "",
     workers: FewWorkers = 1,
+    device: Device = "auto",
+    precision: Precision = "no",
     seed: Seed = 0,
     quiet: Quiet = False,
     trust_code: TrustCode = False,
@@ -223,7 +233,11 @@ def rank(
             bn=bn,
             combine=combine,
             data=data,
+            image_size=image_size,
+            valid=valid,
             workers=workers,
+            device=device,
+            precision=precision,
             seed=seed,
             trust_code=trust_code,
             on_event=on_event,
@@ -241,6 +255,9 @@ def latency(
     batch: Annotated[str, typer.Option(help="Batch sizes, separated by commas.")] = "1,8,128",
     engine: Annotated[str, typer.Option(help="What runs the networks: onnx (onnxruntime) or eager (torch).")] = "onnx",
     threads: Annotated[int, typer.Option(help="Processor threads.")] = 1,
+    device: Annotated[
+        str, typer.Option(help="Device to run them on: cpu, or with --engine eager cuda or mps.")
+    ] = "cpu",
     repeats: Annotated[
         int, typer.Option(help="Largest number of measurements; slow batches are measured less often.")
     ] = 50,
@@ -253,7 +270,14 @@ def latency(
     sizes = whole_numbers("--batch", batch)
     with open_display(quiet) as on_event:
         result = job(
-            names, space=space, batch=sizes, engine=engine, threads=threads, repeats=repeats, on_event=on_event
+            names,
+            space=space,
+            batch=sizes,
+            engine=engine,
+            threads=threads,
+            device=device,
+            repeats=repeats,
+            on_event=on_event,
         )
     print_result(result, as_json)
 
@@ -265,6 +289,8 @@ def robustness(
     metric: Annotated[str, typer.Option(help="Metric that orders the networks. [default: cross-entropy]")] = "",
     bn: BatchNorm = "recalibrate",
     images: Annotated[int, typer.Option(help="With --bn recalibrate: number of images for the statistics.")] = 1024,
+    device: Device = "auto",
+    precision: Precision = "no",
     seed: Seed = 0,
     quiet: Quiet = False,
     trust_code: TrustCode = False,
@@ -275,6 +301,15 @@ def robustness(
 
     with open_display(quiet) as on_event:
         result = job(
-            runs, n=n, metric=metric, bn=bn, images=images, seed=seed, trust_code=trust_code, on_event=on_event
+            runs,
+            n=n,
+            metric=metric,
+            bn=bn,
+            images=images,
+            device=device,
+            precision=precision,
+            seed=seed,
+            trust_code=trust_code,
+            on_event=on_event,
         )
     print_result(result, as_json)

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from .shared import DataArgument, Json, Limit, Seed, app, print_json, print_result, split
+from .display import open_display
+from .shared import (
+    DataArgument,
+    ImageCache,
+    Json,
+    Limit,
+    Quiet,
+    Seed,
+    Valid,
+    app,
+    print_json,
+    print_result,
+    split,
+)
 
 data_app = typer.Typer(help="List, fetch and check data sets.", rich_markup_mode=None)
 app.add_typer(data_app, name="data")
@@ -48,7 +61,8 @@ def data_get(
 def data_check(
     source: DataArgument = "embedded",
     resolution: Annotated[
-        int | None, typer.Option(help="Resolution to resize images to, in pixels. [default: their own]")
+        int | None,
+        typer.Option("--resolution", "--image-size", help="Side to resize images to, in pixels. [default: their own]"),
     ] = None,
     gray: Annotated[
         bool | None,
@@ -56,28 +70,30 @@ def data_check(
     ] = None,
     classes: Annotated[str, typer.Option(help="Classes to keep, separated by commas. [default: all]")] = "",
     limit: Limit = None,
-    valid: Annotated[
-        float, typer.Option(help="Share or number of images to validate on, if none are set apart.")
-    ] = 0.1,
+    valid: Valid = None,
     calibrate: Annotated[
         float, typer.Option(help="Share or number of images to calibrate on, if none are set apart.")
     ] = 0.05,
     test: Annotated[float, typer.Option(help="Share or number of images to test on, if none are set apart.")] = 0.15,
+    image_cache: ImageCache = "",
     seed: Seed = 0,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Read a data set as a job would, and tell what it holds and what could spoil a result."""
     from ..datasets.check import check_data
 
-    report = check_data(
-        source,
-        resolution=resolution,
-        gray=gray,
-        classes=split(classes) or None,
-        limit=limit,
-        valid=valid,
-        calibrate=calibrate,
-        test=test,
-        seed=seed,
-    )
+    with open_display(quiet) as on_event:
+        report = check_data(
+            source,
+            resolution=resolution,
+            gray=gray,
+            classes=split(classes) or None,
+            limit=limit,
+            valid=valid,
+            calibrate=calibrate,
+            test=test,
+            seed=seed,
+            on_event=on_event,
+        )
     print_result(report, as_json)

@@ -17,6 +17,8 @@ from .shared import (
     Device,
     DryRun,
     FewWorkers,
+    ImageCache,
+    ImageSize,
     Json,
     Latency,
     Limit,
@@ -25,6 +27,7 @@ from .shared import (
     NetworkSteps,
     Objective,
     Out,
+    Precision,
     Quiet,
     Recipe,
     Searcher,
@@ -37,6 +40,7 @@ from .shared import (
     Table,
     Threads,
     TrustCode,
+    Valid,
     Where,
     Workers,
     app,
@@ -63,9 +67,12 @@ def train(
     steps: Steps = None,
     stabiliser: Stabiliser = "",
     limit: Limit = None,
+    image_size: ImageSize = None,
+    valid: Valid = None,
+    image_cache: ImageCache = "",
     threads: Threads = None,
     device: Device = "auto",
-    precision: Annotated[str, typer.Option(help="Mixed precision: no, fp16 or bf16.")] = "no",
+    precision: Precision = "no",
     processes: Annotated[int, typer.Option(help="Processes that share each batch, on CPUs or one per GPU.")] = 1,
     snapshots: Annotated[
         str, typer.Option(help="Steps whose weights are kept, as numbers or shares such as 10%,50%.")
@@ -94,6 +101,8 @@ def train(
             steps=steps,
             stabiliser=stabiliser,
             limit=limit,
+            image_size=image_size,
+            valid=valid,
             threads=threads,
             device=device,
             precision=precision,
@@ -118,7 +127,21 @@ def search(
     where: Where = [],  # noqa: B006
     objective: Objective = [],  # noqa: B006
     minutes: Minutes = None,
-    keep: Annotated[int, typer.Option(help="Number of models to choose, equally spaced on the Pareto front.")] = 5,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            help="Models to hand over: the recommended one and cheaper ones. [default: one per 10 min, up to 5]"
+        ),
+    ] = None,
+    supernet: Annotated[
+        str, typer.Option(help="Train a supernet: yes, no, or auto (if needed, or without --minutes).")
+    ] = "auto",
+    evidence: Annotated[
+        str, typer.Option(help="Train controls: short (as all networks at first), full (to the end), none.")
+    ] = "short",
+    augment: Annotated[
+        str, typer.Option(help="Vary training images: none, light, flip, cutout, joined by +; auto measures flip.")
+    ] = "auto",
     retrain: Annotated[str, typer.Option(help=f"{RETRAIN_HELP}, or auto (by the space).")] = "auto",
     baseline: Annotated[
         list[str], typer.Option(metavar="<network>", help="Network to compare with: FILE.py or timm:NAME. Repeatable.")
@@ -139,9 +162,13 @@ def search(
     sampler: Sampler = "",
     stabiliser: Stabiliser = "",
     limit: Limit = None,
+    image_size: ImageSize = None,
+    valid: Valid = None,
+    image_cache: ImageCache = "",
     threads: Threads = None,
     workers: Workers = None,
     device: Device = "auto",
+    precision: Precision = "no",
     table: Table = "",
     without: Annotated[str, typer.Option(help=f"With --table: {WITHOUT_HELP.lower()}")] = "",
     weights: Annotated[
@@ -173,6 +200,9 @@ def search(
     }
     on_images: dict[str, Any] = {
         "minutes": minutes,
+        "supernet": supernet,
+        "evidence": evidence,
+        "augment": augment,
         "retrain": retrain,
         "baselines": baseline,
         "recipe": recipe or None,
@@ -182,9 +212,12 @@ def search(
         "sampler": sampler or None,
         "stabiliser": stabiliser,
         "limit": limit,
+        "image_size": image_size,
+        "valid": valid,
         "threads": threads,
         "workers": workers,
         "device": device,
+        "precision": precision,
     }
     on_table: dict[str, Any] = {
         "without": split(without),
@@ -193,6 +226,7 @@ def search(
     }
     if table:
         _refuse(on_images, "a search on images, not on a table")
+        on_table["keep"] = TABLE_MODELS if keep is None else keep
         _search_table(data, table, space, dry_run, quiet, as_json, {**both, **on_table})
         return
     _refuse(on_table, "a search on a table")
@@ -217,11 +251,16 @@ def _search_table(
     print_result(result, as_json)
 
 
+TABLE_MODELS = 5  # that a search on a table chooses by default
 UNSET = {  # defaults of options that belong to one kind of search, where they are not None
     "retrain": "auto",
+    "supernet": "auto",
+    "evidence": "short",
+    "augment": "auto",
     "baselines": [],
     "stabiliser": "",
     "device": "auto",
+    "precision": "no",
     "without": [],
     "weights": [],
     "allow_test_columns": False,
@@ -259,8 +298,18 @@ def select(
     ] = False,
     size: Annotated[str, typer.Option(help="Size of models that name none: cpu or full.")] = "cpu",
     recipe: Recipe = "",
+    rates: Annotated[
+        str,
+        typer.Option(help="Learning rates to try, such as 3e-4,1e-3. [default: the recipe's, else 0.002,0.006,0.02]"),
+    ] = "",
     limit: Limit = None,
+    image_size: ImageSize = None,
+    valid: Valid = None,
+    image_cache: ImageCache = "",
     workers: Workers = None,
+    processes: Annotated[int, typer.Option(help="Processes that share each batch of a training.")] = 1,
+    device: Device = "auto",
+    precision: Precision = "no",
     out: Out = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -281,8 +330,14 @@ def select(
             stratified=stratified,
             size=size,
             recipe=recipe or None,
+            rates=rates or None,
             limit=limit,
+            image_size=image_size,
+            valid=valid,
             workers=workers,
+            processes=processes,
+            device=device,
+            precision=precision,
             out=out or None,
             dry_run=dry_run,
             trust_code=trust_code,
@@ -318,9 +373,13 @@ def scale(
     recipe: SupernetRecipe = "",
     retrain_recipe: NetworkRecipe = "",
     limit: Limit = None,
+    image_size: ImageSize = None,
+    valid: Valid = None,
+    image_cache: ImageCache = "",
     threads: Threads = None,
     workers: Workers = None,
     device: Device = "auto",
+    precision: Precision = "no",
     out: Out = "",
     dry_run: DryRun = False,
     seed: Seed = 0,
@@ -352,9 +411,12 @@ def scale(
             recipe=recipe or None,
             retrain_recipe=retrain_recipe or None,
             limit=limit,
+            image_size=image_size,
+            valid=valid,
             threads=threads,
             workers=workers,
             device=device,
+            precision=precision,
             seed=seed,
             out=out or None,
             dry_run=dry_run,
@@ -368,7 +430,12 @@ def scale(
 def study(
     file: Annotated[str, typer.Argument(help="TOML file of the study, such as studies/cpu/002-fig4.toml.")],
     data: Annotated[str, typer.Option(help="Images, in place of those that the file names.")] = "",
+    image_size: ImageSize = None,
+    valid: Valid = None,
+    image_cache: ImageCache = "",
     workers: FewWorkers = 1,
+    device: Device = "auto",
+    precision: Precision = "no",
     out: Annotated[str, typer.Option(help="Directory of the study. [default: runs/studies/NAME]")] = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -382,7 +449,11 @@ def study(
         result = job(
             file,
             data=data or None,
+            image_size=image_size,
+            valid=valid,
             workers=workers,
+            device=device,
+            precision=precision,
             out=out or None,
             dry_run=dry_run,
             trust_code=trust_code,

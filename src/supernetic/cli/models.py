@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from .display import open_display
-from .shared import RETRAIN_HELP, ArchArgument, Json, NetworkRecipe, Quiet, TrustCode, app, print_result
+from .shared import (
+    RETRAIN_HELP,
+    ArchArgument,
+    Device,
+    Json,
+    NetworkRecipe,
+    Precision,
+    Quiet,
+    TrustCode,
+    app,
+    print_result,
+)
 
 ModelOut = Annotated[
     str, typer.Option(help="Directory in which the model directory NAME is made. [default: where the run's models are]")
@@ -22,6 +33,8 @@ def derive(
     recipe: NetworkRecipe = "",
     name: Annotated[str, typer.Option(help="Name of the model. [default: by the architecture]")] = "",
     out: ModelOut = "",
+    device: Device = "auto",
+    precision: Precision = "no",
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -37,6 +50,8 @@ def derive(
             recipe=recipe or None,
             name=name or None,
             out=out or None,
+            device=device,
+            precision=precision,
             trust_code=trust_code,
             on_event=on_event,
         )

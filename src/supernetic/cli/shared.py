@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Annotated, Any
 
@@ -97,7 +98,9 @@ Searcher = Annotated[
     ),
 ]
 Minutes = Annotated[float | None, typer.Option(help="Time for everything, in minutes. [default: no limit]")]
-Recipe = Annotated[str, typer.Option(help="TOML file with the training settings.")]
+Recipe = Annotated[
+    str, typer.Option(help="TOML file with the training settings; the learning rate and batch that it names are kept.")
+]
 SupernetRecipe = Annotated[str, typer.Option(help="TOML file with the training settings of the supernet.")]
 NetworkRecipe = Annotated[str, typer.Option(help="TOML file with the training settings of the finished networks.")]
 Steps = Annotated[int | None, typer.Option(help="Training steps of the supernet. [default: by the recipe]")]
@@ -111,12 +114,34 @@ BatchNorm = Annotated[
     str, typer.Option("--bn", help="Source of the supernet's BN statistics: recalibrate, batch or running.")
 ]
 Limit = Annotated[int | None, typer.Option(help="Number of images to use, a random subset. [default: all]")]
+ImageSize = Annotated[
+    int | None,
+    typer.Option(help="Side of the images that networks are trained and tested at, in pixels. [default: as they are]"),
+]
+Valid = Annotated[
+    float | None,
+    typer.Option(
+        help="Number of images to validate on or, below 1, their share, if none are set apart. [default: 0.1]"
+    ),
+]
+ImageCache = Annotated[
+    str,
+    typer.Option(
+        help="Decoded copy of images that do not fit into memory: on, off, or the folder for it. [default: on]",
+        callback=lambda value: _use_image_cache(value),
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option(help="Processor threads of the supernet's training. [default: half the processors]")
 ]
-Workers = Annotated[int | None, typer.Option(help="Networks that are trained at a time. [default: one per processor]")]
+Workers = Annotated[
+    int | None, typer.Option(help="Networks that are trained at a time. [default: one per processor or GPU]")
+]
 FewWorkers = Annotated[int, typer.Option("--workers", help="Networks that are trained at a time.")]
-Device = Annotated[str, typer.Option(help="Device to train on: cpu, cuda or auto.")]
+Device = Annotated[
+    str, typer.Option(help="Device to compute on: cpu, cuda, cuda:1, mps, or auto (a CUDA GPU if there is one).")
+]
+Precision = Annotated[str, typer.Option(help="Mixed precision on GPUs: no, fp16 or bf16.")]
 Latency = Annotated[str, typer.Option(help="Run or file with measured latencies, for limits in ms.")]
 Out = Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed. [default: runs/...]")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan and stop.")]
@@ -130,6 +155,15 @@ def _require_seed(seed: int) -> int:
     if seed < 0:
         raise InputError(f"a seed must not be negative, got {seed}")
     return seed
+
+
+def _use_image_cache(value: str) -> str:
+    """Worker processes have to know it too, and no result depends on it: so it is a variable, not a setting."""
+    if value:
+        from ..datasets.cache import CACHE_VARIABLE
+
+        os.environ[CACHE_VARIABLE] = value
+    return value
 
 
 def split(text: str) -> list[str]:

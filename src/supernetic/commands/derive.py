@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SupernetError, UnknownNameError
+from ..hardware import Hardware, settle_hardware
 from ..jobs.compare.export import card_of
 from ..jobs.train.prepare import DEFAULT_RECIPE
 from ..jobs.train.supernet_run import load_supernet
@@ -67,6 +68,8 @@ def derive(
     recipe: str | Path | Recipe | None = None,
     out: str | Path | None = None,
     name: str | None = None,
+    device: str = "auto",
+    precision: str = "no",
     trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> DeriveResult:
@@ -82,6 +85,8 @@ def derive(
         recipe: Training settings. The default is the run's own recipe for networks, else a modest one.
         out: The directory in which the model directory is made; `RUN/models` by default.
         name: The name of the model; by default one that follows from the architecture.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
+        precision: Of the training: `no` (mixed precision), `fp16` or `bf16`.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives the steps of the training, as counts of the task `train`.
 
@@ -102,10 +107,10 @@ def derive(
         raise UnknownNameError("way to retrain", retrain, RETRAIN_MODES)
     if name is not None:
         require_name(name)
-    path = Path(run)
+    path, hardware = Path(run), settle_hardware(device, precision)
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
     with open_run(path, settings):
-        supernet, dataset = load_supernet(path)
+        supernet, dataset = load_supernet(path, device=hardware.device)
         torch.set_num_threads(settings["threads"])
         space = shared_cells(supernet.space)
         genes = space.parse(arch) if isinstance(arch, str) else space.check(arch)
@@ -118,11 +123,12 @@ def derive(
         trained = None
         if mode != "none":
             send = _count_steps(record.name, on_event or ignore)
-            training = _train(path, settings, network, dataset.fingerprint, network_recipe, mode, send)
+            training = _train(path, settings, network, dataset.fingerprint, network_recipe, mode, hardware, send)
             trained, loaded = training.metrics, training.load()
             assert isinstance(loaded, Network)
             network = loaded
             record = replace(record, key=training.key, trained=trained, weights=TRAINED)
+        network.cpu()  # models are exported from there
         card = card_of(path, record, network)
         if trained:
             card = replace(card, recipe=", ".join(filter(None, (network_recipe.title, network_recipe.length))))
@@ -159,6 +165,7 @@ def _train(
     data: str,
     recipe: Recipe,
     mode: str,
+    hardware: Hardware,
     progress: Callable[[int, int, int], None],
 ) -> Trained:
     """The finished training of the network, from scratch or from its weights."""
@@ -166,7 +173,10 @@ def _train(
 
     directory = path / NETWORK_TRAININGS
     start = keep_weights(network, directory) if mode == "inherit" else None
-    training = Training(network.blueprint, recipe, settings["seed"], settings["load"], start, data)
+    training = Training(
+        network.blueprint, recipe, settings["seed"], settings["load"], start, data,
+        device=hardware.device, precision=hardware.precision,
+    )  # fmt: skip
     (trained,) = train_all([training], directory, workers=1, progress=progress)
     if trained.reason:
         raise SupernetError(trained.reason)

@@ -11,6 +11,7 @@ from .. import catalog
 from ..blueprint import Blueprint
 from ..costs.macs import cost
 from ..errors import InputError, UnknownNameError
+from ..hardware import settle_hardware
 from ..progress import Event, OnEvent, ignore
 from ..result import Result
 from ..runs.files import MODEL_RECORD
@@ -42,6 +43,7 @@ class LatencyReport(Result):
     networks: tuple[Timed, ...]
     engine: str
     threads: int
+    device: str = "cpu"
 
     def lines(self) -> list[str]:
         """A table: one row per network and batch size."""
@@ -59,6 +61,8 @@ class LatencyReport(Result):
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         engine = {"onnx": "onnxruntime", "eager": "torch, eager"}[self.engine]
         clock = "1 thread, time on the processor" if self.threads == 1 else f"{self.threads} threads, wall time"
+        if self.device != "cpu":
+            clock = f"on {self.device}, wall time"
         return [
             f"{engine}, {clock}; medians and quartiles of the repeats",
             "",
@@ -74,7 +78,8 @@ class LatencyReport(Result):
             }
             for n in self.networks
         ]
-        return {"engine": self.engine, "threads": self.threads, "networks": networks}
+        device = {} if self.device == "cpu" else {"device": self.device}
+        return {"engine": self.engine, "threads": self.threads, **device, "networks": networks}
 
 
 def latency(
@@ -84,6 +89,7 @@ def latency(
     batch: Sequence[int] = BATCH_SIZES,
     engine: str = "onnx",
     threads: int = 1,
+    device: str = "cpu",
     repeats: int = 50,
     on_event: OnEvent | None = None,
 ) -> LatencyReport:
@@ -96,6 +102,7 @@ def latency(
         batch: Batch sizes.
         engine: `onnx` (onnxruntime) or `eager` (torch).
         threads: Processor threads.
+        device: `cpu`; or, with the engine `eager`, `cuda`, `cuda:1` or `mps`.
         repeats: The largest number of measurements; slow batches are measured less often, at least five times.
         on_event: Receives the networks measured, as counts of the task `latency`.
 
@@ -106,8 +113,9 @@ def latency(
 
     if not names:
         raise InputError("latency needs a network: a name such as attentive-a1, SPACE/ARCH or a model, got none")
+    device = settle_hardware(device).device
     for b in batch or (0,):
-        require(engine, b, threads, repeats)
+        require(engine, b, threads, repeats, device)
     networks = [_find(name, space) for name in names]  # all of them, before anything long begins
     for network in networks:
         if network.blueprint is None and engine != "onnx":
@@ -121,10 +129,12 @@ def latency(
             timings = [time_file(network.file, batch=b, **settings) for b in batch]
         else:
             shape = network.shape
-            timings = [time_network(network.plan, **shape, batch=b, engine=engine, **settings) for b in batch]
+            timings = [
+                time_network(network.plan, **shape, batch=b, engine=engine, device=device, **settings) for b in batch
+            ]
         timed.append(network.timed(timings))
     send(Event("latency", done=len(networks), total=len(networks)))
-    return LatencyReport(tuple(timed), engine, threads)
+    return LatencyReport(tuple(timed), engine, threads, device)
 
 
 class _Named(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, RunError
+from ..hardware import settle_hardware
 from ..jobs.train.score import RECALIBRATION_IMAGES, score
 from ..metrics import better
 from ..objective import resolve
@@ -76,6 +77,8 @@ def robustness(
     metric: str = "",
     bn: str = "recalibrate",
     images: int = RECALIBRATION_IMAGES,
+    device: str = "auto",
+    precision: str = "no",
     seed: int = 0,
     trust_code: bool = False,
     on_event: OnEvent | None = None,
@@ -91,6 +94,8 @@ def robustness(
         metric: What orders the networks; cross-entropy by default.
         bn: Where BN statistics come from: `recalibrate`, `batch` or `running`.
         images: The number of images that recalibrate BN.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
+        precision: `no` (mixed precision), `fp16` or `bf16`.
         seed: The seed by which networks are drawn.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives the networks scored, as counts of the task `score` with one item per supernet.
@@ -104,6 +109,7 @@ def robustness(
 
     if n < 2:
         raise InputError(f"an order needs two networks or more, got {n}")
+    hardware = settle_hardware(device, precision)
     paths = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     trainings = {path: read_settings(path) for path in paths}
     notes = _compared(trainings)
@@ -119,7 +125,7 @@ def robustness(
     scores = {}
     for when, (path, step) in supernets.items():
         count = _count_networks(str(when), send)
-        metrics = score(path, space, archs, bn=bn, images=images, step=step, progress=count)
+        metrics = score(path, space, archs, bn=bn, images=images, step=step, hardware=hardware, progress=count)
         metric = resolve(metric, metrics[0]) if metric else next(iter(metrics[0]))
         scores[when] = path, np.array([m[metric] for m in metrics])
     usable = np.isfinite([values for _, values in scores.values()]).all(axis=0)

@@ -49,6 +49,11 @@ def add_up(layers: Iterable[Layer]) -> tuple[int, int]:
     return macs, params
 
 
+def activations(layers: Iterable[Layer]) -> int:
+    """Return how many numbers the convolutions of all layers put out for one image."""
+    return sum(p.c_out * p.resolution_out**2 for layer in layers for p in parts(layer))
+
+
 def chain_peak(layers: Sequence[Layer]) -> int:
     """Return the largest number of activations alive at once in a chain: each layer reads only the one before."""
     return max((_inner_peak(layer) for layer in layers), default=0)
@@ -86,7 +91,7 @@ def _inner_peak(layer: Layer) -> int:
         if layer.expansion != 1:
             tensors.append(layer.hidden * layer.resolution**2)
         tensors.append(layer.hidden * layer.resolution_out**2)
-    elif layer.kind == "reduce":
+    elif layer.kind in ("reduce", "residual"):
         tensors.append(layer.c_out * layer.resolution_out**2)
     tensors.append(layer.c_out * layer.resolution_out**2)
     waits = tensors[0] if layer.shortcut or layer.kind == "reduce" else 0

@@ -24,13 +24,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..blueprint import Blueprint, Layer
+from ..blueprint import SHORTCUT_KINDS, Blueprint, Layer
 from ..errors import InputError
 from ..nn.network import Network
 from ..nn.unit import Unit
 from ..stabiliser import is_stabiliser
 
 PROBE_IMAGES = 8  # random ones to measure with, if none are given
+FIRST_ROLES = ("conv", "conv1", "linear", "expand", "shortcut")  # of the dense convolutions that read a layer's input
 MAX_RELATIVE_ERROR = 1e-3  # by rounding, that an inversion may cause
 
 
@@ -152,7 +153,7 @@ class _Folding:
         if old.kind in ("conv", "linear") and old.groups == 1:
             self.absorb(old, new, x)
             return _Map(behind=() if old.act else (new,))
-        if old.kind == "mbconv":
+        if old.kind in SHORTCUT_KINDS:
             return self.block(old, new, x)
         for x in inputs:
             self.move_back(x)
@@ -170,13 +171,20 @@ class _Folding:
         return _Map(matrix, (*x.pending, layer.name), x.behind)
 
     def block(self, old: Layer, new: Layer, x: _Map) -> _Map:
-        """An mbconv; its last convolution may be turned later on, its first one too unless it is depthwise."""
+        """An mbconv or residual block.
+
+        An mbconv's last convolution may be turned later on, its first one too unless it is depthwise. Behind a residual
+        block stands an activation, so nothing moves back into it.
+        """
         units = self.new.units(new)
         passes_on = bool(new.shortcut) and "shortcut" not in units
-        if "expand" in units and not passes_on and old.shortcut == new.shortcut:
+        dense = "expand" in units or "conv1" in units  # whether its first convolution reads all channels
+        if dense and not passes_on and old.shortcut == new.shortcut:
             self.absorb(old, new, x)
         else:
             self.move_back(x)
+        if new.kind == "residual":
+            return _Map()
         if not passes_on:
             return _Map(behind=(new,))
         return _Map(behind=(*x.behind, new) if x.behind and "expand" in units else ())
@@ -184,7 +192,7 @@ class _Folding:
     def absorb(self, old: Layer, new: Layer, x: _Map) -> None:
         """Forward: into the convolutions that read the layer's input."""
         for role, unit in self.new.units(new).items():
-            if x.matrix is not None and role in ("conv", "linear", "expand", "shortcut"):
+            if x.matrix is not None and role in FIRST_ROLES:
                 _read_through(unit, _weight(self.old.units(old)[role]), x.matrix)
 
     def move_back(self, x: _Map) -> None:

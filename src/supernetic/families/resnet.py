@@ -68,7 +68,7 @@ def body(depth: int, width: float, in_channels: int, resolution: int, halvings: 
     places = [(stage, i) for stage, n in enumerate(blocks) for i in range(n)]
     for number, (stage, i) in enumerate(places):
         stride = 2 if i == 0 and 0 < stage <= halvings else 1
-        block = _Block(f"block{number}", layers[-1], scaled(first << stage, width), stride, stage + 1)
+        block = Block(f"block{number}", layers[-1], scaled(first << stage, width), stride, stage + 1)
         layers += block.bottleneck() if large and depth >= MIN_BOTTLENECK_DEPTH else block.basic(project=large)
     return layers
 
@@ -82,7 +82,7 @@ def _stem(in_channels: int, c: int, resolution: int, strided: bool) -> Iterator[
     yield Layer("pool", "maxpool", c, c, out, halved(out, 2), 3, 2)
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """A residual block: its name, the layer it reads, its channels, stride and stage."""
 
     name: str

@@ -21,6 +21,7 @@ from time import monotonic, perf_counter
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import RunError, SupernetError
+from ..hardware import Hardware
 from ..progress import STEPS, Event, OnEvent, ignore
 from ..result import Result
 from ..runs.directory import Run, read_settings
@@ -63,6 +64,11 @@ class Job(ABC, Generic[Plan, Outcome]):
     @abstractmethod
     def title(self) -> str:
         """The default directory's name, after the date."""
+
+    @property
+    def hardware(self) -> Hardware | None:
+        """Where all steps run; None if a job does not compute with networks. It is printed with the plan."""
+        return None
 
     def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
         """Whether a run with these settings has the same request."""
@@ -124,7 +130,7 @@ def run_job(
     path = resolve_directory(out, job.title, job.goes_on_with)
     earlier = read_settings(path) if (path / SETTINGS).exists() else {}
     plan = _plan(job, path, earlier, perf_counter() - begin)
-    for line in plan.lines():
+    for line in (*plan.lines(), *([job.hardware.line()] if job.hardware else [])):
         send(Event("plan", line))
     if dry_run:
         return job.planned(plan)
@@ -158,7 +164,7 @@ def _take_steps(
     steps = job.steps(plan, settings, page.renewed_on(send))
     missing = [s for s in steps if not s.file or not (run.path / s.file).exists()]
     if any(s.file for s in missing):
-        run.append(TIMINGS, [{"task": "plan", "seconds": round(spent, 1)}])
+        run.append(TIMINGS, [{"task": "plan", "seconds": round(spent, 3)}])
         page.renew()
         send(Event("plan", ", ".join(s.name for s in missing), item=STEPS))
     for step in missing:

@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Self
 from ..errors import InputError
 from ..runs.request import from_record, to_record
 
+IMAGE_MINIMUM = {"image_size": 1, "valid": 0}  # of the settings of images that all jobs have
+
 
 @dataclass(frozen=True)
 class Request:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..costs import costs_of
-from ..space import Arch
+from ..hardware import CPU, Hardware
+from ..space import Arch, Space
 
 if TYPE_CHECKING:
     from ..blueprint import Blueprint
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..supernets.supernet import Supernet
     from ..training.recipe import Recipe
 
+BLOCK_STEPS = 5  # that several processes take before they agree on whether to go on
 WARM_UP_STEPS = 2  # that are not timed: memory is allocated, kernels are chosen
 
 
@@ -28,16 +30,18 @@ WARM_UP_STEPS = 2  # that are not timed: memory is allocated, kernels are chosen
 class Speed:
     """Seconds that were measured, each under the conditions of its step."""
 
-    supernet_step: float
+    supernet_step: float  # 0 if there is no supernet
     evaluation: float  # of an architecture among others, with which it shares beginnings
     network_step: float  # of a typical network while all workers are at work
     largest_step: float  # of the largest
     start: float = 0.0  # until a worker is at work
+    test: float = 0.0  # of one network on all test images
     measuring: float = 0.0  # that all this took
 
 
 def measure(
-    supernet: Supernet,
+    space: Space,
+    supernet: Supernet | None,
     dataset: Dataset,
     recipe: Recipe,
     retrain: Recipe,
@@ -45,7 +49,7 @@ def measure(
     archs: Sequence[Arch],
     *,
     largest: Arch | None = None,
-    threads: int = 1,
+    hardware: Hardware = CPU,
     workers: int = 1,
     seconds: float = 2.0,
 ) -> Speed:
@@ -54,14 +58,15 @@ def measure(
     Networks are timed with all workers at work at once: processors share caches and even cores.
 
     Args:
-        supernet: The supernet.
+        space: Of the networks.
+        supernet: The supernet; None if none is trained.
         dataset: The images.
         recipe: Of the supernet's training.
         retrain: Of a finished network's training.
         evaluate: Scores architectures.
         archs: Drawn from the budget; their median in MACs is the typical network.
         largest: The largest network; by default the one of `archs` with the most MACs.
-        threads: Of the supernet's training.
+        hardware: Of the supernet's training; networks are trained there too, with one thread each.
         workers: Trainings at a time.
         seconds: About how long each kind of work is timed.
 
@@ -75,15 +80,22 @@ def measure(
     from ..datasets.augment import parse
     from ..datasets.batches import Batches
     from ..parallel.workers import map_in_workers
+    from ..training.devices import accelerator_for
     from ..training.loop import fit
 
-    space, before, first = supernet.space, torch.get_num_threads(), perf_counter()
+    before, first, step = torch.get_num_threads(), perf_counter(), 0.0
     with torch.random.fork_rng(devices=[]):
         try:
-            torch.set_num_threads(threads)
-            augment = parse(recipe.augment) if recipe.augment else None
-            batches = Batches(dataset, "train", recipe.batch_size, 0, augment)
-            step = _per_step(fit(copy.deepcopy(supernet), batches, recipe.sampler, _endless(recipe)), seconds)
+            torch.set_num_threads(hardware.threads)
+            if supernet is not None:
+                augment = parse(recipe.augment) if recipe.augment else None
+                together = accelerator_for(hardware)
+                batches = Batches(dataset, "train", recipe.batch_size, 0, augment, hardware.device)
+                steps = fit(
+                    copy.deepcopy(supernet).to(hardware.device), batches, recipe.sampler, _endless(recipe),
+                    accelerator=together,
+                )  # fmt: skip
+                step = _per_step(steps, seconds)
             evaluation = _per_evaluation(evaluate, archs, seconds)
         finally:
             torch.set_num_threads(before)
@@ -91,10 +103,75 @@ def measure(
         typical = archs[int(order[len(order) // 2])]
         pair = tuple(space.blueprint(a) for a in (typical, largest or archs[int(order[-1])]))
         begin = perf_counter()
-        measured = map_in_workers(_networks, [(pair, retrain, seconds / 2)] * workers, workers)
-        start = perf_counter() - begin - max(spent for _, spent in measured)
-    paces = np.mean([pace for pace, _ in measured], axis=0)
-    return Speed(step, evaluation, float(paces[0]), float(paces[1]), max(0.0, start), perf_counter() - first)
+        items = [(pair, retrain, seconds / 2, hardware.of_networks)] * workers
+        measured = map_in_workers(_networks, items, workers, environments=hardware.environments())
+        start = perf_counter() - begin - max(spent for *_, spent in measured)
+    paces = np.mean([paces for paces, *_ in measured], axis=0)
+    test = len(dataset.splits["test"]) * max(per_image for _, per_image, _ in measured)
+    return Speed(step, evaluation, float(paces[0]), float(paces[1]), max(0.0, start), test, perf_counter() - first)
+
+
+def step_seconds(
+    blueprints: Sequence[Blueprint], recipe: Recipe, workers: int, seconds: float = 0.6, *, hardware: Hardware = CPU
+) -> list[float]:
+    """Time one training step of each network, with all workers at work.
+
+    Args:
+        blueprints: The networks.
+        recipe: How they are trained.
+        workers: Processes.
+        seconds: About how long each network is timed.
+        hardware: Where they are trained.
+
+    Returns:
+        Seconds per step of each network, in the order given.
+    """
+    from ..parallel.workers import map_in_workers
+
+    items = [((b,), recipe, seconds, hardware) for b in blueprints]
+    measured = map_in_workers(_networks, items, workers, environments=hardware.environments())
+    return [paces[0] for paces, *_ in measured]
+
+
+def together_seconds(blueprint: Blueprint, recipe: Recipe, hardware: Hardware, seconds: float = 2.0) -> float:
+    """Time one training step of a network that several processes train together.
+
+    Args:
+        blueprint: The network.
+        recipe: How it is trained.
+        hardware: How many processes, and where.
+        seconds: About how long they are timed.
+
+    Returns:
+        Seconds per step.
+    """
+    from ..parallel.ranks import launch_ranks
+
+    return next(iter(launch_ranks(_together, hardware.processes, blueprint, recipe, hardware, seconds)))
+
+
+def _together(blueprint: Blueprint, recipe: Recipe, hardware: Hardware, seconds: float) -> Iterator[float]:
+    """What each of several processes does. They take the same number of steps, or one would wait for the others."""
+    import torch
+
+    from ..networks.training import training
+    from ..nn.network import build
+    from ..training.devices import accelerator_for
+
+    together = accelerator_for(hardware, paths=False)
+    assert together is not None
+    noise = _noise(blueprint, 2 * recipe.batch_size)
+    steps = training(build(blueprint, seed=0), blueprint.resolution, noise, _endless(recipe), 0, None, hardware)
+    for _ in islice(steps, WARM_UP_STEPS):
+        pass
+    begin, done = perf_counter(), 0
+    while True:
+        done += sum(1 for _ in islice(steps, BLOCK_STEPS))
+        # they stop after the same step: one that went on would wait for the others for ever
+        late = torch.tensor(float(perf_counter() - begin >= seconds), device=together.device)
+        if float(together.reduce(late, "sum")):
+            break
+    yield (perf_counter() - begin) / done
 
 
 def _endless(recipe: Recipe) -> Recipe:
@@ -127,21 +204,34 @@ def _per_evaluation(evaluate: Evaluator, archs: Sequence[Arch], seconds: float) 
     return (perf_counter() - begin) / len(archs)
 
 
-def _networks(item: tuple[Sequence[Blueprint], Recipe, float], report: Any) -> tuple[list[float], float]:
-    """Seconds per step of each network on images that are noise, and the seconds that measuring took."""
-    from ..networks.training import one_thread, training
+def _networks(
+    item: tuple[Sequence[Blueprint], Recipe, float, Hardware], report: Any
+) -> tuple[list[float], float, float]:
+    """Of networks on images that are noise: seconds per step of each, seconds to classify an image with the first.
+
+    The third number is the seconds that measuring took.
+    """
+    from ..networks.training import logits_of, one_thread, training
     from ..nn.network import build
 
-    blueprints, recipe, seconds = item
+    blueprints, recipe, seconds, hardware = item
     begin = perf_counter()
-    paces = []
+    paces: list[float] = []
+    per_image = 0.0
     with one_thread():
         for blueprint in blueprints:
             noise = _noise(blueprint, 2 * recipe.batch_size)
-            steps = training(build(blueprint, seed=0), blueprint.resolution, noise, _endless(recipe), 0)
+            network = build(blueprint, seed=0)
+            steps = training(network, blueprint.resolution, noise, _endless(recipe), 0, None, hardware)
             paces.append(_per_step(steps, seconds))
             report(len(paces), len(blueprints))
-    return paces, perf_counter() - begin
+            if len(paces) == 1:
+                network.eval()
+                logits_of(network, blueprint.resolution, noise, "train")  # not timed: kernels are chosen
+                classified = perf_counter()
+                logits_of(network, blueprint.resolution, noise, "train")
+                per_image = (perf_counter() - classified) / len(noise.images)
+    return paces, per_image, perf_counter() - begin
 
 
 def _noise(blueprint: Blueprint, n: int) -> Dataset:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from .. import catalog
 from ..errors import InputError, SupernetError, UnknownNameError
+from ..hardware import AUTO, Hardware
 from ..jobs.job import Job, Step, run_job
 from ..progress import Event, OnEvent
 from ..result import Result
@@ -35,6 +36,10 @@ def study(
     *,
     data: str | Path | None = None,
     workers: int = 1,
+    device: str = "auto",
+    precision: str = "no",
+    image_size: int | None = None,
+    valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -48,7 +53,12 @@ def study(
     Args:
         file: The TOML file (docs/studies.md).
         data: Images, in place of those that the file names.
-        workers: Processes; each trains one supernet at a time, with one thread.
+        workers: Processes; each trains one supernet at a time, with one thread; on several GPUs, each on its own.
+        device: Of variants that name none: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the
+            CPU.
+        precision: Of variants that name none: `no` (mixed precision), `fp16` or `bf16`.
+        image_size: Pixels of the side of images, in place of what the file says.
+        valid: Number or share of validation images, in place of what the file says.
         out: Directory of the page, the tables and `study.json`; by default `runs/studies/NAME`.
         dry_run: Check everything, estimate the time from a few steps, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -58,14 +68,16 @@ def study(
     Returns:
         What the study found; of a dry run, what it would do.
     """
-    return study_by(StudyRequest(file, data, workers), out=out, dry_run=dry_run, on_event=on_event)
+    request = StudyRequest(file, data, workers, device, precision, image_size, valid)
+    return study_by(request, out=out, dry_run=dry_run, on_event=on_event)
 
 
 def study_by(
     request: StudyRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
 ) -> StudyResult:
     """Do what a request says."""
-    plan = read_study(request.file, None if request.data is None else str(request.data))
+    given = {name: value for name in ("image_size", "valid") if (value := getattr(request, name)) is not None}
+    plan = read_study(request.file, None if request.data is None else str(request.data), given)
     path = Path(out) if out is not None else _own_directory(plan.name, _identity(plan))
     return run_job(partial(StudyJob.prepare, request, plan, path), out=path, dry_run=dry_run, on_event=on_event)
 
@@ -98,13 +110,20 @@ class StudyJob(Job[StudyPlan, StudyResult]):
     def prepare(cls, request: StudyRequest, study: Study, path: Path, send: OnEvent) -> StudyJob:
         """Everything that can be known and refused before the first step."""
         measure = read_measure(study.measure)
-        cells, spaces = check_study(study, measure, path.parent / TRAININGS_FOLDER)
+        folder = path.parent / TRAININGS_FOLDER
+        cells, spaces = check_study(study, measure, folder, request.device, request.precision)
         return cls(request, study, measure, cells, spaces)
 
     @property
     def title(self) -> str:
         """The study's name."""
         return self.study.name
+
+    @property
+    def hardware(self) -> Hardware | None:
+        """Of the trainings, if they all have the same."""
+        found = {Hardware.from_settings(t.arguments) for t in self.trainings}
+        return found.pop() if len(found) == 1 else None
 
     @property
     def trainings(self) -> list[Training]:
@@ -163,13 +182,17 @@ def _own_directory(name: str, identity: Mapping[str, Any]) -> Path:
     return next(p for p in paths if not p.exists() or same_settings(p, identity, ("request",)))
 
 
-def check_study(plan: Study, measure: Measure, folder: Path) -> tuple[dict[Cell, Training], dict[str, Space]]:
+def check_study(
+    plan: Study, measure: Measure, folder: Path, device: str = AUTO, precision: str = "no"
+) -> tuple[dict[Cell, Training], dict[str, Space]]:
     """Check everything that can be checked before the first training.
 
     Args:
         plan: The study.
         measure: Its measure.
         folder: Where its trainings are, or will be.
+        device: Of variants that name none.
+        precision: The same.
 
     Returns:
         The trainings by variant and seed, and the spaces by variant.
@@ -186,4 +209,4 @@ def check_study(plan: Study, measure: Measure, folder: Path) -> tuple[dict[Cell,
                 raise UnknownNameError(f"metric in the claim {c.text!r}:", c.metric, metrics)
     if not measure.trains:
         return {(name, 0): Training({}, folder) for name in spaces}, spaces
-    return trainings(plan, folder), spaces
+    return trainings(plan, folder, device, precision), spaces

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from ..jobs.request import Request
+from ..jobs.request import IMAGE_MINIMUM, Request
 
 
 @dataclass(frozen=True)
@@ -17,5 +17,9 @@ class StudyRequest(Request):
     file: str | Path
     data: str | Path | None = None
     workers: int = 1
+    device: str = "auto"
+    precision: str = "no"
+    image_size: int | None = None
+    valid: float | None = None
 
-    MINIMUM: ClassVar[Mapping[str, float]] = {"workers": 1}
+    MINIMUM: ClassVar[Mapping[str, float]] = {"workers": 1, **IMAGE_MINIMUM}

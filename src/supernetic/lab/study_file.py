@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
@@ -44,11 +44,13 @@ TRAINING_TYPES = {  # arguments of a training, and the types that each may have
     "recipe": (str, dict),
     "steps": (int,),
     "limit": (int,),
+    "image_size": (int,),
+    "valid": (int, float),
     "snapshots": (str, list),
     "device": (str,),
     "precision": (str,),
 }
-TYPE_NAMES = {str: "text", dict: "a table", list: "a list", int: "a number"}
+TYPE_NAMES = {str: "text", dict: "a table", list: "a list", int: "a number", float: "a share"}
 TABLE_KEYS, LIST_KEYS = ("base", "measure", "grid"), ("figures", "claims")
 TEXT_KEYS = ("title", "source", "scale", "data")
 STUDY_KEYS = ("from", "seeds", *TEXT_KEYS, *TABLE_KEYS, *LIST_KEYS)
@@ -93,19 +95,20 @@ class Study:
     claims: tuple[Claim, ...] = field(default=())
 
 
-def read_study(path: str | Path, data: str | None = None) -> Study:
+def read_study(path: str | Path, data: str | None = None, training: Mapping[str, Any] | None = None) -> Study:
     """Read a study file, and the files that it builds on.
 
     Args:
         path: The file.
         data: Images, in place of those that the file names.
+        training: Arguments of every training, in place of the file's.
 
     Returns:
         The study.
     """
     path = Path(path)
     try:
-        return _study(path.stem, read_merged(path), data)
+        return _study(path.stem, read_merged(path), data, training or {})
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
@@ -208,7 +211,7 @@ def space_text(name: str, settings: Mapping[str, Any]) -> str:
 # --- the content ------------------------------------------------------------------------------------------------------
 
 
-def _study(name: str, table: Record, data: str | None) -> Study:
+def _study(name: str, table: Record, data: str | None, given: Mapping[str, Any]) -> Study:
     for key in TEXT_KEYS:
         _require(f"{key} must be text", table.get(key, ""), str)
     if not table.get("title"):
@@ -221,7 +224,9 @@ def _study(name: str, table: Record, data: str | None) -> Study:
         raise InputError(f"seeds must be a list of whole numbers, got {seeds!r}")
     if len(set(seeds)) < len(seeds):
         raise InputError(f"seeds must be different, got {', '.join(map(str, seeds))}")
-    variants = tuple(_variants(table.get("base", {}), table.get("grid", {})))
+    variants = tuple(
+        replace(v, training={**v.training, **given}) for v in _variants(table.get("base", {}), table.get("grid", {}))
+    )
     names = [v.name for v in variants]
     return Study(
         name=name,

@@ -17,9 +17,10 @@ from filelock import FileLock
 
 from .. import __version__, catalog
 from ..errors import InputError, SupernetError
+from ..hardware import AUTO, CUDA, Hardware, settle_hardware
 from ..jobs.train.fit_space import stabilised
 from ..jobs.train.job import train
-from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, hardware_of, loading_of, prepare_training
+from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, loading_of, prepare_training
 from ..parallel.workers import map_in_workers
 from ..progress import Event, OnEvent
 from ..runs.directory import append_records, read_records
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 KEY_LETTERS = 16
 TRAINING_PERCENT = 90  # of the progress of a cell; the rest is measuring
+PLAIN_ARGUMENTS = ("space", "stabiliser", "limit", "snapshots", "image_size", "valid")  # passed on as they are
 ESTIMATE_STEPS = 4  # that an estimate of the time is made from
 
 Cell = tuple[str, int]  # variant and seed
@@ -65,19 +67,21 @@ class Training:
         return float(sum(r.get("cpu_seconds", 0.0) for r in read_records(self.path / TIMINGS)))
 
 
-def trainings(study: Study, folder: Path) -> dict[Cell, Training]:
+def trainings(study: Study, folder: Path, device: str = AUTO, precision: str = "no") -> dict[Cell, Training]:
     """The trainings of a study; everything about them is checked except the data, which `prepare` reads.
 
     Args:
         study: The study.
         folder: Where trainings are kept.
+        device: Of variants that name none.
+        precision: The same.
 
     Returns:
         The trainings by variant and seed.
     """
     cells = {}
     for variant in study.variants:
-        shared = _arguments(variant, study.data)
+        shared = _arguments(variant, study.data, device, precision)
         for seed in study.seeds:
             arguments = {**shared, "seed": seed}
             cells[variant.name, seed] = Training(arguments, folder / key_of(arguments))
@@ -90,7 +94,7 @@ def key_of(arguments: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:KEY_LETTERS]
 
 
-def _arguments(variant: Variant, data: str) -> dict[str, Any]:
+def _arguments(variant: Variant, data: str, device: str, precision: str) -> dict[str, Any]:
     """Arguments of `train` with all defaults written out: the whole recipe, the settings of the sampler, one thread."""
     from ..datasets.augment import parse
     from ..training.recipe import recipe
@@ -103,18 +107,18 @@ def _arguments(variant: Variant, data: str) -> dict[str, Any]:
         chosen = named_sampler(given["sampler"]) if "sampler" in given else settled.sampler
         chosen = chosen or named_sampler(SAMPLERS[space.sharing])
         parse(settled.augment)
-        hardware = hardware_of(given.get("device", "auto"), given.get("precision", "no"), 1, 1)
-        for name in ("steps", "limit"):
+        hardware = settle_hardware(given.get("device", device), given.get("precision", precision), 1, 1)
+        for name in ("steps", "limit", "image_size"):
             if given.get(name, 1) < 1:
                 raise InputError(f"{name} must be at least 1, got {given[name]}")
     except InputError as error:
         raise InputError(f"variant {variant.name!r}: {error}") from None
     source = str(Path(data).resolve()) if Path(data).exists() else data
-    plain: dict[str, Any] = {k: v for k, v in given.items() if k in ("space", "stabiliser", "limit", "snapshots")}
+    plain: dict[str, Any] = {k: v for k, v in given.items() if k in PLAIN_ARGUMENTS}
     written = {**settled.settings(), "title": "study", "source": "", "sampler": settings_of(chosen)}
     if "steps" in given:
         written["length"] = f"{given['steps']} steps"
-    return {**plain, "data": source, "recipe": written, **hardware}
+    return {**plain, "data": source, "recipe": written, **hardware.settings()}
 
 
 def prepare(training: Training) -> Any:
@@ -122,8 +126,8 @@ def prepare(training: Training) -> Any:
     from ..training.recipe import recipe
 
     a = training.arguments
-    hardware = {k: a[k] for k in ("threads", "device", "precision")}
-    loading = loading_of(a["data"], a.get("limit"), a["seed"])
+    hardware = Hardware.from_settings(a)
+    loading = loading_of(a["data"], a.get("limit"), a["seed"], a.get("image_size"), a.get("valid"))
     stabiliser = a.get("stabiliser", "")
     return prepare_training(a["space"], loading, hardware=hardware, recipe=recipe(a["recipe"]), stabiliser=stabiliser)
 
@@ -165,7 +169,11 @@ def train_and_measure(
     if not measure.trains:
         return {c: measure(cells[c].path, spaces[c[0]], lambda *_: None) for c in order}
     items = [(cells[c], measure, spaces[c[0]]) for c in order]
-    answers = map_in_workers(with_policy(train_and_measure_one), items, workers, _progress(order, cells, on_event))
+    device = next((d for c in order if (d := cells[c].arguments["device"]) == CUDA), "cpu")  # of all GPUs, if any
+    answers = map_in_workers(
+        with_policy(train_and_measure_one), items, workers, _progress(order, cells, on_event),
+        Hardware(device).environments(),
+    )  # fmt: skip
     return dict(zip(order, answers, strict=True))
 
 

@@ -1,16 +1,20 @@
 """Controls: what one would have had without a search.
 
-    mobilenet    a MobileNetV2 scaled to the budget
-    random_at    a random network of the space at the same MACs
-    largest      the largest network of the space that the constraints allow
+    mobilenet       a MobileNetV2 scaled to the budget
+    plain_network   a stack of 3x3 convolutions scaled to the budget
+    resnet          the same stack as residual blocks
+    random_at       a random network of the space at the same MACs
+    largest         the largest network of the space that the constraints allow
 
-Paper: Sandler et al., "MobileNetV2", arXiv 1801.04381, Table 2.
+Paper: Sandler et al., "MobileNetV2", arXiv 1801.04381, Table 2; He et al., "Deep residual learning for image
+recognition", arXiv 1512.03385, for the residual blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +24,7 @@ from ..costs.budget import budget_sampler, inside
 from ..costs.macs import METRICS, add_up
 from ..costs.table import LayerCost, costs_of
 from ..errors import BudgetError, InputError
+from ..families.resnet import Block
 from ..objective import Constraint, show_quantity
 from ..samplers.extremes import around, extremes
 from ..space import Arch, Archs, SequentialSpace, Space
@@ -35,11 +40,20 @@ MOBILENET_STAGES = (
     (6, 320, 1, 1),
 )
 STEM_CHANNELS, HEAD_CHANNELS = 32, 1280
-MIN_WIDTH = 1 / 64  # multiplier: all widths are 8
+WIDTH_UNIT = 2**-20  # multipliers are searched in these steps; widths are rounded far more coarsely
+MIN_WIDTH = 2**14  # units, a multiplier of 1/64: all widths are 8
+MIN_CHANNELS = 4  # of the first stage of plain and residual networks
+STAGE_CONVOLUTIONS = 2  # of a plain network; as many as a residual block has
+MIN_STRIDED_RESOLUTION = 28  # pixels: from here on the stems of plain and residual networks halve the image
 MIN_MAP_PIXELS = 4  # pixels
 RANDOM_DRAWS, LARGEST_DRAWS = (50, 500, 5_000, 20_000), (5_000, 20_000)  # networks that are drawn until one will do
 
 Feasible = Callable[[Archs], npt.NDArray[np.bool_]]
+ByWidth = Callable[[int], Blueprint]  # a network by its width; MACs never fall with it
+Stage = Callable[[Layer, int, int, int], list[Layer]]  # by the layer before it, its channels, stride and number
+
+
+# --- networks of one shape, as wide as the budget allows --------------------------------------------------------------
 
 
 def mobilenet(budget_macs: float, resolution: int, classes: int, in_channels: int = 3) -> Blueprint:
@@ -57,22 +71,100 @@ def mobilenet(budget_macs: float, resolution: int, classes: int, in_channels: in
     Returns:
         The network. A budget below the narrowest one is refused.
     """
-    for early in (False, True):
-        low, high = MIN_WIDTH, 1.0
-        if _macs(mobilenet_v2(low, resolution, classes, in_channels, early)) > budget_macs:
-            continue
-        while _macs(mobilenet_v2(high, resolution, classes, in_channels, early)) <= budget_macs:
-            low, high = high, 2 * high
-        while high - low > 1e-6:  # MACs never fall with the width
-            middle = (low + high) / 2
-            fits = _macs(mobilenet_v2(middle, resolution, classes, in_channels, early)) <= budget_macs
-            low, high = (middle, high) if fits else (low, middle)
-        return mobilenet_v2(low, resolution, classes, in_channels, early)
-    least = show_quantity(_macs(mobilenet_v2(MIN_WIDTH, resolution, classes, in_channels, early=True)))
-    raise BudgetError(
-        f"no MobileNetV2 for images of {resolution} pixels fits into {show_quantity(budget_macs)} MACs: "
-        f"the narrowest has {least}"
-    )
+
+    def by_width(units: int, early: bool) -> Blueprint:
+        return mobilenet_v2(units * WIDTH_UNIT, resolution, classes, in_channels, early)
+
+    late, early = (partial(by_width, early=early) for early in (False, True))
+    fits = _macs(late(MIN_WIDTH)) <= budget_macs
+    return _widest("MobileNetV2", late if fits else early, MIN_WIDTH, budget_macs)
+
+
+def plain_network(budget_macs: float, resolution: int, classes: int, in_channels: int = 3) -> Blueprint:
+    """The widest plain stack of 3x3 convolutions within a budget of MACs, classifier included.
+
+    Every convolution has BN and ReLU. The stem halves images of 28 pixels or more. Stages have two convolutions each,
+    and twice the channels of the stage before; all but the first halve the map, as long as 4 pixels are left.
+
+    Args:
+        budget_macs: The budget.
+        resolution: Of the images.
+        classes: Number of classes.
+        in_channels: Of the images.
+
+    Returns:
+        The network. A budget below the narrowest one is refused.
+    """
+    network = partial(_staged, _plain_stage, resolution, classes, in_channels)
+    return _widest("plain network", network, MIN_CHANNELS, budget_macs)
+
+
+def resnet(budget_macs: float, resolution: int, classes: int, in_channels: int = 3) -> Blueprint:
+    """The widest ResNet within a budget of MACs: `plain_network` with a basic block in place of each stage.
+
+    Shortcuts are the identity, or 1x1 convolutions where the shape changes.
+
+    Args:
+        budget_macs: The budget.
+        resolution: Of the images.
+        classes: Number of classes.
+        in_channels: Of the images.
+
+    Returns:
+        The network. A budget below the narrowest one is refused.
+    """
+    network = partial(_staged, _residual_stage, resolution, classes, in_channels)
+    return _widest("ResNet", network, MIN_CHANNELS, budget_macs)
+
+
+def _widest(what: str, network: ByWidth, narrowest: int, budget_macs: float) -> Blueprint:
+    """The widest network within a budget; an error if there is none."""
+
+    def fits(width: int) -> bool:
+        return _macs(network(width)) <= budget_macs
+
+    if not fits(narrowest):
+        least = network(narrowest)
+        raise BudgetError(
+            f"no {what} for images of {least.resolution} pixels fits into {show_quantity(budget_macs)} MACs: "
+            f"the narrowest has {show_quantity(_macs(least))}"
+        )
+    low, high = narrowest, 2 * narrowest
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return network(low)
+
+
+def _staged(stage: Stage, resolution: int, classes: int, in_channels: int, width: int) -> Blueprint:
+    """Stem, stages with twice the channels of the one before, global average pool, classifier."""
+    stride = 2 if resolution >= MIN_STRIDED_RESOLUTION else 1
+    out = halved(resolution, stride)
+    layers = [Layer("stem", "conv", in_channels, width, resolution, out, 3, stride, act="relu")]
+    layers += stage(layers[-1], width, 1, 1)
+    while halved(layers[-1].resolution_out, 2) >= MIN_MAP_PIXELS:
+        layers += stage(layers[-1], 2 * layers[-1].c_out, 2, layers[-1].stage + 1)
+    c, resolution = layers[-1].c_out, layers[-1].resolution_out
+    ends = Layer("head.pool", "gap", c, c, resolution, 1), Layer("classifier", "linear", c, classes, 1, 1)
+    return Blueprint((*layers, *ends))
+
+
+def _plain_stage(before: Layer, c: int, stride: int, stage: int) -> list[Layer]:
+    layers: list[Layer] = []
+    for i in range(STAGE_CONVOLUTIONS):
+        resolution, s = before.resolution_out, stride if i == 0 else 1
+        before = Layer(
+            f"stage{stage}.{i}", "conv", before.c_out, c, resolution, halved(resolution, s), 3, s,
+            act="relu", stage=stage,
+        )  # fmt: skip
+        layers.append(before)
+    return layers
+
+
+def _residual_stage(before: Layer, c: int, stride: int, stage: int) -> list[Layer]:
+    return Block(f"stage{stage}", before, c, stride, stage).basic(project=True)
 
 
 def mobilenet_v2(width: float, resolution: int, classes: int, in_channels: int = 3, early: bool = False) -> Blueprint:
@@ -128,6 +220,9 @@ def _end(resolution: int, strides: Sequence[int]) -> int:
 
 def _macs(blueprint: Blueprint) -> int:
     return add_up(blueprint)[0]
+
+
+# --- networks of the space --------------------------------------------------------------------------------------------
 
 
 def random_at(

@@ -5,16 +5,18 @@
         weights.safetensors                                  of the trained network
         result.json                                          metrics, or null and the reason; written last
 
-Every training has one thread, so that its numbers do not depend on how many run beside it.
+Every process has one thread, so that the numbers do not depend on how many trainings run beside it. Several processes
+may train one network together: each takes its part of every batch, with BN statistics of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,17 @@ from torch import nn
 from ..blueprint import Blueprint
 from ..datasets import load
 from ..datasets.dataset import Dataset
-from ..errors import InputError, RunError, SupernetError
+from ..errors import DivergedError, InputError, RunError
+from ..hardware import Hardware
 from ..nn.network import Network, build
 from ..objective import Metrics
+from ..parallel.ranks import launch_ranks
 from ..parallel.workers import Report, map_in_workers
-from ..runs.directory import jsonable, open_run, plain, read_settings
-from ..runs.files import RESULT, WEIGHTS
+from ..runs.directory import Run, jsonable, open_run, plain, read_records, read_settings
+from ..runs.files import RESULT, TIMINGS, WEIGHTS
+from ..runs.trust import Policy, current_policy, install_policy
 from ..training.checkpoint import checksum, read, write
+from ..training.loop import Progress
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
 from .scores import scores
@@ -53,6 +59,9 @@ class Training:
     loading: Mapping[str, Any]  # arguments of `datasets.load`
     inherit: Path | None = None  # weights to start from, as `keep_weights` wrote them; none: from scratch
     data: str = ""  # the data's fingerprint; by default they are loaded for it
+    processes: int = 1  # that train the network together, each with its part of every batch
+    device: str = "cpu"  # where they do
+    precision: str = "no"  # mixed precision
 
     def __post_init__(self) -> None:
         if self.recipe.sampler is not None:
@@ -70,8 +79,14 @@ class Training:
             "data": self.data or dataset_of(self.loading).fingerprint,
             "start": "scratch" if self.inherit is None else str(read(self.inherit)[1]["sha256"]),
             "recipe": recipe,
+            **self.hardware.differences(),
             **network,
         }
+
+    @property
+    def hardware(self) -> Hardware:
+        """Where it runs, with one thread."""
+        return Hardware(self.device, self.precision, self.processes)
 
     @property
     def key(self) -> str:
@@ -127,8 +142,14 @@ def train_all(
     for i, one in enumerate(trainings):
         numbers.setdefault(one.key, i)
     missing = [i for key, i in numbers.items() if not (directory / key / RESULT).exists()]
-    items = [(trainings[i], directory / trainings[i].key) for i in missing]
-    map_in_workers(_train, items, workers, progress and (lambda k, done, steps: progress(missing[k], done, steps)))
+    alone = [i for i in missing if trainings[i].processes == 1]
+    items = [(trainings[i], directory / trainings[i].key) for i in alone]
+    watch = progress or (lambda *_: None)
+    environments = trainings[alone[0]].hardware.environments() if alone else [{}]
+    map_in_workers(_train, items, workers, lambda k, done, steps: watch(alone[k], done, steps), environments)
+    for i in missing:
+        if trainings[i].processes > 1:
+            _train((trainings[i], directory / trainings[i].key), partial(watch, i))
     return [read_trained(directory / one.key) for one in trainings]
 
 
@@ -138,6 +159,19 @@ def training_settings(path: Path) -> dict[str, Any]:
     if key_of(settings) != path.name:
         raise RunError(f"{path} is not the training that its name stands for: its settings were changed")
     return settings
+
+
+def training_seconds(path: Path) -> tuple[float, int]:
+    """Seconds that a training took between checkpoints, and its steps.
+
+    Args:
+        path: The directory of a finished training.
+
+    Returns:
+        Both numbers, added up over its checkpoints.
+    """
+    laps = [r for r in read_records(path / TIMINGS) if "step" in r]
+    return sum(float(r["seconds"]) for r in laps), max((int(r["step"]) for r in laps), default=0)
 
 
 def read_trained(path: Path) -> Trained:
@@ -198,29 +232,59 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
     settings, dataset = task.settings, dataset_of(task.loading)
     if dataset.fingerprint != settings["data"]:
         raise RunError(f"{path} is of other data than {dataset.source} holds now")
-    resolution = task.blueprint.resolution
     with one_thread(), open_run(path, settings, patience=LOCK_PATIENCE_S) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
-        network = _fresh(task.blueprint, task.seed)
-        if task.inherit is not None:
-            _inherit(network, task.inherit)
+        network = _start(task)
         try:
-            for p in training(network, resolution, dataset, task.recipe, task.seed, run):
+            for p in _steps(task, network, dataset, run):
                 report(p.step, p.steps)
-        except InputError:
-            raise
-        except SupernetError as error:
+        except DivergedError as error:  # any other error may pass, and is not recorded: the training can go on
             metrics, reason = dict.fromkeys(METRICS, nan), str(error)
         else:
-            write(path / WEIGHTS, {n: t.detach().contiguous() for n, t in network.state_dict().items()}, {})
-            metrics = measure(network.eval(), resolution, dataset, METRICS)
+            if task.processes > 1:
+                network.load_state_dict(read(path / WEIGHTS)[0])
+                network.to(task.device)
+            else:
+                _write_weights(network, path)
+            metrics = measure(network.eval(), task.blueprint.resolution, dataset, METRICS)
             reason = "" if all(v == v for v in metrics.values()) else "the logits of the trained network are not finite"
         record = {
             "metrics": {name: jsonable(v) for name, v in metrics.items()},
             **({"reason": reason} if reason else {}),
         }
         run.write(RESULT, json.dumps(record, indent=1) + "\n")
+
+
+def _steps(task: Training, network: nn.Module, dataset: Dataset, run: Run) -> Iterator[Progress]:
+    """The steps, taken here, or by several processes together, of which the first writes the weights."""
+    if task.processes == 1:
+        return training(network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware)
+    arguments = task, run.path, run.lock, current_policy()
+    return launch_ranks(_one_of_several, task.processes, *arguments, keep_open=[run.lock])
+
+
+def _one_of_several(task: Training, path: Path, lock: int, policy: Policy) -> Iterator[Progress]:
+    """What each of several processes does. All begin with the same weights; the first has the run."""
+    install_policy(policy)
+    first = os.environ["RANK"] == "0"
+    network, dataset = _start(task), dataset_of(task.loading)
+    run = Run(path, task.settings, lock) if first else None
+    yield from training(network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware)
+    if first:
+        _write_weights(network, path)
+
+
+def _write_weights(network: nn.Module, path: Path) -> None:
+    write(path / WEIGHTS, {n: t.detach().cpu().contiguous() for n, t in network.state_dict().items()}, {})
+
+
+def _start(task: Training) -> nn.Module:
+    """The network as its training begins."""
+    network = _fresh(task.blueprint, task.seed)
+    if task.inherit is not None:
+        _inherit(network, task.inherit)
+    return network
 
 
 def _fresh(source: Blueprint | Baseline, seed: int = 0) -> nn.Module:

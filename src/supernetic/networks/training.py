@@ -11,8 +11,10 @@ from torch import Tensor, nn
 from ..datasets.augment import parse
 from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
+from ..hardware import CPU, Hardware
 from ..objective import Metrics
 from ..runs.directory import Run
+from ..training.devices import accelerator_for
 from ..training.loop import Progress, fit, plan_for
 from ..training.recipe import Recipe
 from .scores import Logits, scores, splits_of
@@ -23,7 +25,15 @@ MIN_RECORDS = 10  # times in a training that progress is recorded, at least
 
 
 def training(
-    network: nn.Module, resolution: int, dataset: Dataset, recipe: Recipe, seed: int, run: Run | None = None
+    network: nn.Module,
+    resolution: int,
+    dataset: Dataset,
+    recipe: Recipe,
+    seed: int,
+    run: Run | None = None,
+    hardware: Hardware = CPU,
+    *,
+    paths: bool = False,
 ) -> Iterator[Progress]:
     """Train a network, step by step.
 
@@ -34,16 +44,25 @@ def training(
         recipe: Training settings.
         seed: Of the batches.
         run: Records the training, which is resumed from there.
+        hardware: Where it runs. Of several processes that share each batch, each calls this.
+        paths: Whether a step may leave weights out; several processes must know.
 
     Yields:
         The progress after each step.
     """
     augment = parse(recipe.augment) if recipe.augment else None
-    batches = Batches(dataset, "train", recipe.batch_size, seed, augment, resolution=resolution)
+    together = accelerator_for(hardware, paths=paths)
+    device = together.device if together else hardware.device
+    rank, world = (together.process_index, together.num_processes) if together else (0, 1)
+    network.to(device)
+    batches = Batches(dataset, "train", recipe.batch_size, seed, augment, device, resolution, rank, world)
     steps = plan_for(network, batches, None, recipe).steps
     every = max(1, min(50, steps // MIN_RECORDS))
     checkpoint = min(1000, max(every, steps // MIN_RECORDS))
-    return fit(network, batches, None, recipe, run, seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint)
+    return fit(
+        network, batches, None, recipe, run,
+        seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint, accelerator=together,
+    )  # fmt: skip
 
 
 def measure(network: nn.Module, resolution: int, dataset: Dataset, metrics: Sequence[str]) -> Metrics:
@@ -55,12 +74,17 @@ def measure(network: nn.Module, resolution: int, dataset: Dataset, metrics: Sequ
 
 @torch.inference_mode()
 def logits_of(network: nn.Module, resolution: int, dataset: Dataset, split: str) -> Logits:
-    """Logits of a split's images, in the order of the split."""
-    outputs: list[Tensor] = [
-        network(x) for x, _ in Batches(dataset, split, VALIDATION_BATCH_IMAGES, resolution=resolution).evaluate()
-    ]
-    logits: Logits = torch.cat(outputs).numpy()
+    """Logits of a split's images, in the order of the split, computed where the network is."""
+    batches = Batches(dataset, split, VALIDATION_BATCH_IMAGES, device=device_of(network), resolution=resolution)
+    outputs: list[Tensor] = [network(x) for x, _ in batches.evaluate()]
+    logits: Logits = torch.cat(outputs).float().cpu().numpy()
     return logits
+
+
+def device_of(network: nn.Module) -> torch.device:
+    """Where a network is; one without weights can be anywhere, and is on the CPU."""
+    first = next(network.parameters(), None)
+    return torch.device("cpu") if first is None else first.device
 
 
 @contextmanager

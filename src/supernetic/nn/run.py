@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..blueprint import Blueprint, Layer
+from ..blueprint import SHORTCUT_KINDS, Blueprint, Layer
 from ..errors import InputError
 
 Parts = Mapping[str, Callable[[Tensor], Tensor]]  # by role: the convolutions (with BN) that a layer consists of
 
-# Some overwrite their argument, which saves memory and time: only for what a convolution or BN has just made.
+# Some overwrite their argument, which saves memory and time: only for what a convolution, BN or sum has just made.
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "": lambda x: x,
     "relu": torch.relu_,
@@ -49,6 +49,8 @@ def run(layer: Layer, xs: Sequence[Tensor], part: Parts, drop: float = 0.0) -> T
         case "reduce":
             y = part["conv2"](F.relu(part["conv1"](F.relu(x))))
             return y + part["shortcut"](_halve(x, layer.stride))
+        case "residual":
+            return act(_add_shortcut(layer, x, part["conv2"](act(part["conv1"](x))), part, drop))
         case "avgpool":
             return F.avg_pool2d(x, layer.kernel, layer.stride, layer.kernel // 2, count_include_pad=False)
         case "maxpool":
@@ -81,7 +83,11 @@ def _mbconv(layer: Layer, x: Tensor, part: Parts, drop: float) -> Tensor:
     if layer.se:
         gate = torch.relu_(part["squeeze"](y.mean((2, 3), keepdim=True)))
         y = y * F.hardsigmoid(part["excite"](gate))
-    y = part["project"](y)
+    return _add_shortcut(layer, x, part["project"](y), part, drop)
+
+
+def _add_shortcut(layer: Layer, x: Tensor, y: Tensor, part: Parts, drop: float) -> Tensor:
+    """What a block's convolutions have made of its input `x`, plus the shortcut if it has one."""
     if not layer.shortcut:
         return y
     if drop:
@@ -119,13 +125,13 @@ class Regularisation:
         Drop-connect grows with the block's number and acts on identity shortcuts of the last two stages
         (AttentiveNAS's training).
         """
-        blocks = [layer for layer in blueprint if layer.kind == "mbconv"]
+        blocks = [layer for layer in blueprint if layer.kind in SHORTCUT_KINDS]
         number = {layer.name: i for i, layer in enumerate(blocks)}
         late = sorted({layer.stage for layer in blocks})[-2:]
         return [
             self.dropout if layer.kind == "linear" and not layer.act
             else self.drop_connect * number[layer.name] / len(blocks)
-            if layer.kind == "mbconv" and layer.shortcut == "identity" and layer.stage in late
+            if layer.name in number and layer.shortcut == "identity" and layer.stage in late
             else 0.0
             for layer in blueprint
         ]  # fmt: skip

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ..blueprint import Layer, Part
 from ..stabiliser import is_stabiliser
+from .shared_norm import shared_batch_norm
 from .strided import convolve
 
 STRIDED_ROLES = ("conv", "conv1", "depthwise")  # the roles that carry the layer's stride
@@ -66,7 +67,9 @@ class Unit(nn.Module):
         super().__init__()
         self.op: nn.Conv2d | nn.Linear | None = None
         self.norm: nn.BatchNorm2d | None = None
-        self.residual = part.role == "project" and bool(layer.shortcut)  # ends a branch that a shortcut is added to
+        self.shares_statistics = False  # whether BN takes those of all processes that train together
+        # whether it ends a branch that a shortcut is added to
+        self.residual = part.role in ("project", "conv2") and bool(layer.shortcut)
         self.stabiliser = is_stabiliser(layer)
         self.hidden = layer.kind == "linear" and bool(layer.act)  # not the classifier
         if layer.kind == "linear":
@@ -92,12 +95,17 @@ class Unit(nn.Module):
         if self.op is not None:
             x = self.op(x) if view is None else _apply(self.op, x, view)
         norm = self.norm
-        if norm is None or (view is None and stats is None):
+        shared = self.shares_statistics and norm is not None and norm.training and stats is None
+        if norm is None or (view is None and stats is None and not shared):
             return x if norm is None else norm(x)
         out = WHOLE.out if view is None else view.out
         if stats is None:
             stats = self._own_statistics(norm, out)
         weight, bias = (None, None) if norm.weight is None else (norm.weight[out], norm.bias[out])
+        if shared:
+            if view is None and norm.track_running_stats and norm.num_batches_tracked is not None:
+                norm.num_batches_tracked.add_(1)  # as torch's BN does, which a view leaves out
+            return shared_batch_norm(x, stats.mean, stats.var, weight, bias, stats.factor or 0.0, norm.eps)
         training = stats.factor is not None
         return F.batch_norm(x, stats.mean, stats.var, weight, bias, training, stats.factor or 0.0, norm.eps)
 
@@ -144,3 +152,18 @@ def cut(weight: Tensor, view: View) -> Tensor:
     last = weight.stride(1) == 1 and weight.stride(3) == weight.shape[1]
     part = weight[view.out, view.into, view.crop, view.crop]
     return part.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+
+
+def share_statistics(model: nn.Module) -> int:
+    """Let the BN of all units take the statistics of all processes that train the model together.
+
+    Args:
+        model: A supernet or a network; torch's own BN in modules that users bring stays as it is.
+
+    Returns:
+        The number of units that do so now.
+    """
+    units = [m for m in model.modules() if isinstance(m, Unit) and m.norm is not None]
+    for unit in units:
+        unit.shares_statistics = True
+    return len(units)

@@ -59,7 +59,7 @@ class WorkerProcess:
                 process_group=0,
             )
             self.connection = Connection(own_end.detach())
-        self.name = name
+        self.name, self.environment = name, dict(environment)
         self.send(work)
 
     def send(self, content: Any) -> None:

@@ -50,7 +50,10 @@ def launch_ranks(
 
 def _environment(rank: int, world: int, port: int) -> dict[str, str]:
     variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_PORT": port}
-    return {"MASTER_ADDR": "127.0.0.1"} | {name: str(value) for name, value in variables.items()}
+    quiet = {
+        "TORCH_CPP_LOG_LEVEL": os.environ.get("TORCH_CPP_LOG_LEVEL", "ERROR")
+    }  # else each warns if no weight is idle
+    return {"MASTER_ADDR": "127.0.0.1", **quiet} | {name: str(value) for name, value in variables.items()}
 
 
 def _watched(started: list[WorkerProcess]) -> Iterator[Any]:

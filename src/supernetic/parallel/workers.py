@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from multiprocessing.connection import wait
 from time import monotonic
@@ -21,6 +23,8 @@ Report = Callable[[int, int], None]  # (steps done, steps in all)
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 REPORT_INTERVAL_S = 0.5
+LOADERS_VARIABLE = "SUPERNETIC_LOADERS"  # processes that read images for a process; `datasets.stream` obeys it
+_idle: ContextVar[list[WorkerProcess] | None] = ContextVar("idle workers", default=None)  # None: none are kept
 
 
 def usual_workers() -> int:
@@ -28,16 +32,33 @@ def usual_workers() -> int:
     return (os.cpu_count() or 1) if can_start() else 1
 
 
+@contextmanager
+def kept_workers() -> Iterator[None]:
+    """Keep worker processes from one `map_in_workers` to the next: starting one and loading data takes seconds."""
+    if _idle.get() is not None:  # somebody further out keeps them
+        yield
+        return
+    idle: list[WorkerProcess] = []
+    token = _idle.set(idle)
+    try:
+        yield
+    finally:
+        _idle.reset(token)
+        for process in idle:
+            process.end()
+
+
 def map_in_workers(
     work: Callable[[Item, Report], Answer],
     items: Sequence[Item],
     workers: int,
     progress: Callable[[int, int, int], None] | None = None,
+    environments: Sequence[Mapping[str, str]] = ({},),
 ) -> list[Answer]:
     """Call `work(item, report)` for each item, in worker processes, or in this process if there is one worker.
 
     A worker takes the next item when it has finished one, and computes with one thread. If an item fails, all work ends
-    and its error is raised.
+    and its error is raised. Within `kept_workers`, workers of an earlier call are used again.
 
     Args:
         work: The function. It calls `report(steps done, steps in all)` at every step.
@@ -45,6 +66,7 @@ def map_in_workers(
         workers: How many processes.
         progress: Called in this process with an item's number, its steps done and its steps in all, at most every
             half second per item, and at its end.
+        environments: Variables that workers get, the first worker the first ones, and so on in turns.
 
     Returns:
         The answers, in the order of the items.
@@ -63,11 +85,12 @@ def map_in_workers(
         if waiting:
             number, item = waiting.popleft()
             busy[process.connection] = process, number
-            process.send(item)
+            process.send((work, item))
 
+    kept = _idle.get()
     try:
-        for _ in range(min(workers, len(items))):
-            processes.append(WorkerProcess(partial(_work_on, work), "a worker", {"OMP_NUM_THREADS": "1"}))
+        for number in range(min(workers, len(items))):
+            processes.append(_worker(kept, environments[number % len(environments)]))
             assign(processes[-1])
         while busy:
             for connection in wait(list(busy)):
@@ -81,14 +104,31 @@ def map_in_workers(
                     del busy[connection]
                     answers[number] = content
                     assign(process)
+        if kept is not None:
+            kept += processes
+            processes = []
         return [answers[number] for number in range(len(items))]
     finally:
         for process in processes:
             process.end()
 
 
-def _work_on(work: Callable[[Item, Report], Answer], item: Item, send: Report) -> Answer:
+def _worker(kept: list[WorkerProcess] | None, variables: Mapping[str, str]) -> WorkerProcess:
+    """One that was kept with the same variables and still lives, or a new one."""
+    loaders = os.environ.get(LOADERS_VARIABLE) or "1"  # one for each: there are as many workers as processors
+    environment = {"OMP_NUM_THREADS": "1", LOADERS_VARIABLE: loaders, **variables}
+    for process in [p for p in kept or () if p.environment == environment][::-1]:
+        assert kept is not None
+        kept.remove(process)
+        if process.process.poll() is None:
+            return process
+        process.end()
+    return WorkerProcess(_work_on, "a worker", environment)
+
+
+def _work_on(task: tuple[Callable[[Item, Report], Answer], Item], send: Report) -> Answer:
     """One item, in a worker."""
+    work, item = task
     return work(item, _at_intervals(send))
 
 

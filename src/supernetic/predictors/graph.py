@@ -42,7 +42,7 @@ class PathLayer(NamedTuple):
     label: str
     zero: bool
     depth: int  # number of convolutions in sequence
-    spatial: bool  # whether an output depends on more than one pixel
+    spatial: int  # how many of its operations, in sequence, read more than one pixel
 
     @property
     def word(self) -> str:
@@ -52,7 +52,7 @@ class PathLayer(NamedTuple):
     @property
     def lengths(self) -> tuple[int, ...]:
         """What it adds to each of the `LENGTH_NAMES`."""
-        return self.depth, int(self.spatial), int(self.spatial and self.depth > 0)
+        return self.depth, self.spatial, self.spatial if self.depth else 0
 
 
 class Segment(NamedTuple):
@@ -70,8 +70,10 @@ def block_of(column: str) -> str:
 
 def path_layer_of(layer: Layer) -> PathLayer:
     """Return the properties of a layer that matter on a path."""
-    depth = sum(p.kernel > 0 and p.role not in OFF_PATH_ROLES for p in parts(layer))
-    spatial = layer.kernel > 1 and (depth > 0 or "pool" in layer.kind)
+    kernels = [p.kernel for p in parts(layer) if p.kernel and p.role not in OFF_PATH_ROLES]
+    depth, spatial = len(kernels), sum(k > 1 for k in kernels)
+    if "pool" in layer.kind:
+        spatial = int(layer.kernel > 1)
     return PathLayer(layer.label, layer.kind == "zero", depth, spatial)
 
 

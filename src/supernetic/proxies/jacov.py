@@ -16,7 +16,7 @@ EIGENVALUE_OFFSET = 1e-5  # keeps logarithm and quotient finite
 
 def jacov(probe: Probe) -> float:
     """How little the input gradients of different images are correlated; at most -1 per image."""
-    correlation = torch.corrcoef(probe.jacobian.double())
+    correlation = torch.corrcoef(probe.jacobian.cpu().double())  # small, and not every device has doubles
     if not correlation.isfinite().all():
         return nan
     values = torch.linalg.eigvalsh(correlation).clamp(min=0) + EIGENVALUE_OFFSET

@@ -14,8 +14,8 @@ from .probe import Probe
 def naswot(probe: Probe) -> float:
     """The log-determinant of the kernel that counts, for each pair of images, the rectifiers in the same state."""
     n = len(probe.images)
-    kernel = torch.zeros(n, n, dtype=torch.float64)
+    kernel = torch.zeros(n, n, dtype=torch.float64)  # on the CPU: not every device has doubles
     for signs in probe.signs:
         code = 2 * signs.float() - 1
-        kernel += (code @ code.T + code.shape[1]) / 2
+        kernel += ((code @ code.T + code.shape[1]) / 2).cpu()
     return float(torch.linalg.slogdet(kernel).logabsdet)

@@ -48,8 +48,8 @@ class Probe:
 
     @cached_property
     def network(self) -> Network:
-        """The network with fresh weights."""
-        return build(self.blueprint, seed=self.seed)
+        """The network with fresh weights, where the images are. Weights are drawn on the CPU: the same everywhere."""
+        return build(self.blueprint, seed=self.seed).to(self.images.device)
 
     @cached_property
     def weights(self) -> list[Tensor]:

@@ -24,7 +24,7 @@ def synflow(probe: Probe) -> float:
     blueprint, weights = probe.blueprint, []
 
     def absolute(value: Tensor) -> Tensor:
-        weights.append(value.detach().abs().double().requires_grad_())
+        weights.append(value.detach().cpu().abs().double().requires_grad_())  # not every device has doubles
         return weights[-1]
 
     def without_norm(unit: Unit) -> Callable[[Tensor], Tensor]:

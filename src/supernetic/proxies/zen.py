@@ -27,7 +27,8 @@ def zen(probe: Probe) -> float:
 
     Weights, images and changes are all drawn from a standard normal distribution.
     """
-    x, change = (torch.randn(probe.images.shape, generator=_seeded(probe.seed + 1 + i)) for i in range(2))
+    shape, device = probe.images.shape, probe.images.device
+    x, change = (torch.randn(shape, generator=_seeded(probe.seed + 1 + i)).to(device) for i in range(2))
     before, scales = _features(probe, x)
     after, _ = _features(probe, x + PERTURBATION_SCALE * change)
     return float((after - before).flatten(1).norm(dim=1).mean().log() + scales)
@@ -38,7 +39,9 @@ def _features(probe: Probe, x: Tensor) -> tuple[Tensor, float]:
     generator, scales = _seeded(probe.seed), []
 
     def drawn(weight: Tensor) -> Tensor:
-        return torch.randn(weight.shape, generator=generator) if weight.ndim > 1 else torch.zeros_like(weight)
+        if weight.ndim == 1:
+            return torch.zeros_like(weight)
+        return torch.randn(weight.shape, generator=generator).to(weight.device)
 
     def normal(unit: Unit, counts: bool) -> Callable[[Tensor], Tensor]:
         def run(x: Tensor) -> Tensor:

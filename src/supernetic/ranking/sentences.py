@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import metrics
+from ..text import duration
+from .verdict import too_short
 
 NOT_SIGNIFICANT = "not significant"
+TOO_SHORT = "too short to tell how they compare when trained to the end"
 INTERVAL_REASON = "the 95 % interval includes 0"  # is given the first time that something is not significant
 SPREAD_SENTENCE = (
     "Intervals are over test images. Each network was trained once, so they do not include the spread between "
@@ -28,8 +31,8 @@ def trust_sentences(trust: Facts) -> list[str]:
             of the chosen models in a benchmark's table. Each may be missing.
 
     Returns:
-        Sentences: the agreement of the score with training, every comparison with a control, what the intervals do
-        not include, and the places in the table.
+        Sentences: the agreement of the score with training, every comparison with a control and on what footing, what
+        the intervals do not include, and the places in the table.
     """
     tau, comparisons = trust.get("tau"), decided(trust)
     explained = bool(tau) and _includes_zero(tau or {})
@@ -50,6 +53,42 @@ def decided(trust: Facts) -> list[Facts]:
 def outcome(low: float, high: float) -> str:
     """What the 95 % interval of a difference says: `better`, `worse`, or `not significant` if it includes 0."""
     return "better" if low > 0 else "worse" if high < 0 else NOT_SIGNIFICANT
+
+
+def says_little(comparison: Facts) -> bool:
+    """Whether the networks of a comparison were trained for too short a time to conclude anything from it."""
+    return too_short(comparison.get("epochs"))
+
+
+def footing(comparisons: Sequence[Facts]) -> str:
+    """How long the networks of comparisons were trained.
+
+    Args:
+        comparisons: As `trust.json` has them.
+
+    Returns:
+        Such as `20 s (1,140 to 3,400 steps, 12 to 36 epochs)`; nothing if it is not known.
+    """
+    steps = [s for c in comparisons for s in c.get("steps") or ()]
+    if not steps:
+        return ""
+    epochs = [e for c in comparisons for e in c.get("epochs") or ()]
+    lengths = [f"{_range([f'{s:,}' for s in (min(steps), max(steps))])} steps"]
+    lengths += [f"{_range([show_epochs(e) for e in (min(epochs), max(epochs))])} epochs"] if epochs else []
+    seconds = comparisons[0].get("seconds")
+    if seconds:
+        return f"{duration(seconds)} ({', '.join(lengths)})"
+    return lengths[0] + (f" ({lengths[1]})" if lengths[1:] else "")
+
+
+def show_epochs(epochs: float) -> str:
+    """A number of epochs: 0.25, 3.4, 37."""
+    return f"{epochs:.2g}" if epochs < 9.95 else f"{epochs:,.0f}"
+
+
+def _range(texts: Sequence[str]) -> str:
+    """From one to the other; one alone if both are the same."""
+    return " to ".join(dict.fromkeys(texts))
 
 
 def not_significant(*, explained: bool = False) -> str:
@@ -110,17 +149,20 @@ def _comparisons(comparisons: Sequence[Facts], *, explained: bool) -> list[str]:
     sentences = []
     for c in comparisons:
         sentences.append(_comparison(c, explained=explained))
-        explained = explained or outcome(c["low"], c["high"]) == NOT_SIGNIFICANT
+        explained = explained or (outcome(c["low"], c["high"]) == NOT_SIGNIFICANT and not says_little(c))
     return sentences
 
 
 def _comparison(c: Facts, *, explained: bool) -> str:
     numbers = f"{c['difference']:+.2f} points [{c['low']:+.2f}, {c['high']:+.2f}]"
+    alike = f"Trained alike for {trained}, " if (trained := footing([c])) else ""
+    if says_little(c):
+        return f"{alike}{c['model']} against {c['control']}: {numbers}. That is {TOO_SHORT}."
     verdict = outcome(c["low"], c["high"])
     if verdict == NOT_SIGNIFICANT:
-        return f"{c['model']} against {c['control']}: {not_significant(explained=explained)}, {numbers}."
+        return f"{alike}{c['model']} against {c['control']}: {not_significant(explained=explained)}, {numbers}."
     verb = "beats" if verdict == "better" else "loses to"
-    return f"{c['model']} {verb} {c['control']}: {numbers}."
+    return f"{alike}{c['model']} {verb} {c['control']}: {numbers}."
 
 
 # --- a benchmark's table ----------------------------------------------------------------------------------------------

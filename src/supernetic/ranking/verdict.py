@@ -19,6 +19,7 @@ from .correlation import Z95, Interval, count_pairs
 
 Bools = npt.NDArray[np.bool_]
 MIN_NETWORKS = 3  # for which a tau has an interval
+MIN_EPOCHS = 2  # of training; what was trained for less may compare quite differently when trained to the end
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,11 @@ def agreement(score: str, truth: str, x: Sequence[float], y: Sequence[float]) ->
 
 @dataclass(frozen=True)
 class Comparison:
-    """A chosen model against a control: the difference of test accuracies in points, and its interval."""
+    """A chosen model against a control: the difference of test accuracies in points, and its interval.
+
+    `steps` and `epochs` say how long the model and the control were trained, `seconds` how long each of them, if that
+    is what was equal. They are None where networks were not trained on their own.
+    """
 
     model: str
     control: str
@@ -81,6 +86,9 @@ class Comparison:
     difference: float
     low: float
     high: float
+    steps: tuple[int, int] | None = None
+    epochs: tuple[float, float] | None = None
+    seconds: float | None = None
 
     @property
     def significant(self) -> bool:
@@ -89,8 +97,8 @@ class Comparison:
 
     @property
     def won(self) -> bool:
-        """Whether the model is significantly better."""
-        return self.low > 0
+        """Whether the model is significantly better, after a training that is long enough to tell."""
+        return self.low > 0 and not too_short(self.epochs)
 
     def to_json(self) -> dict[str, Any]:
         """All facts, for a run's record."""
@@ -113,6 +121,11 @@ def compare(model: str, control: str, role: str, mine: Bools, theirs: Bools) -> 
     low, high = paired_interval(mine, theirs)
     difference = 100 * float(mine.mean() - theirs.mean())
     return Comparison(model, control, role, difference, 100 * low, 100 * high)
+
+
+def too_short(epochs: Sequence[float] | None) -> bool:
+    """Whether a training was too short to tell how networks compare when they are trained to the end."""
+    return epochs is not None and min(epochs) < MIN_EPOCHS
 
 
 def paired_interval(a: Bools, b: Bools) -> Interval:

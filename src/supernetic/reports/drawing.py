@@ -1,8 +1,9 @@
 """Architectures as drawings, from their blueprints.
 
 A chain of layers is a row of blocks, as the papers draw them: the taller the larger the kernel, the wider the larger
-the expansion, coloured by kind, grouped by stage with the size of the map behind it. Cells that repeat are drawn once,
-as a graph of their layers, under the row of what the network consists of.
+the expansion (residual blocks, of two convolutions, are wider than one), coloured by kind, grouped by stage with the
+size of the map behind it. Cells that repeat are drawn once, as a graph of their layers, under the row of what the
+network consists of.
 
 A drawing of a chain is a list of codes into an `Atlas` of pieces of HTML, so that a thousand of them stay small.
 """
@@ -19,6 +20,7 @@ from ..objective import show_quantity
 
 HEIGHTS = {1: 70, 3: 84, 5: 98}  # pixels by kernel; those of larger kernels are as tall as a kernel of 7
 TALLEST = 112
+NARROWEST = 22
 BOX, GAP, ROW = 74, 30, 34  # of the graph of a cell: width of a layer, between columns, between rows
 
 Place = tuple[float, float]
@@ -94,7 +96,7 @@ def style_of(layer: Layer) -> str:
     """The class of the page's style that colours a layer."""
     if layer.kind == "mbconv":
         return "mb se" if layer.se else "mb"
-    if layer.kind in ("conv", "preconv", "reduce"):
+    if layer.kind in ("conv", "preconv", "reduce", "residual"):
         return "conv"
     if layer.kind in ("avgpool", "maxpool"):
         return "pool"
@@ -103,7 +105,9 @@ def style_of(layer: Layer) -> str:
 
 def _block(layer: Layer) -> str:
     height = HEIGHTS.get(layer.kernel, TALLEST)
-    width = round(22 + 2.4 * min(layer.expansion - 1, 7)) if layer.kind == "mbconv" else 22
+    width = NARROWEST if layer.kind != "residual" else 3 * NARROWEST // 2
+    if layer.kind == "mbconv":
+        width = round(NARROWEST + 2.4 * min(layer.expansion - 1, 7))
     stride = f", stride {layer.stride}" if layer.stride > 1 else ""
     tip = f"{layer.label}: {layer.c_in} to {layer.c_out} channels at {layer.resolution}²{stride}"
     strided = " strided" if layer.stride > 1 else ""

@@ -10,13 +10,13 @@ from typing import Any
 from ..metrics import label
 from ..objective import Objective
 from ..runs.view import Model, RunView, Trial
+from ..space import Arch
 from .drawing import Atlas, is_chain
 from .summary_text import UNKNOWN, show, signed
 from .svg import Frame, axis, cloud, mark, stairs
 
 DRAWN_TRIALS = 1000  # trials behind the front that are drawn, at most
 DRAWING_CHARACTERS = 120_000  # of all drawings; beyond that only chains are drawn: a graph of cells takes thousands
-LEVELS = ("trial", "front", "chosen")
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,21 @@ def front_plot(run: RunView, atlas: Atlas) -> FrontPlot | None:
     scored = [t for t in run.trials if run.cost.name in t.metrics and run.score.name in t.metrics]
     if not scored:
         return None
-    behind = [t for t in scored if t.level == 0]
+    models = {_same(run, m.arch): m for m in run.chosen if m.arch is not None}
+    model_of = {t.arch: models[arch] for t in scored if (arch := _same(run, t.arch)) in models}
+    behind = [t for t in scored if t.level == 0 and t.arch not in model_of]
     drawn = behind[:: -(-len(behind) // DRAWN_TRIALS) or 1]
-    chosen = {m.arch: m for m in run.chosen}
-    trials = (*drawn, *(t for t in scored if t.level))
-    points = [*(_of_trial(run, t, chosen.get(t.arch), atlas) for t in trials), *_of_controls(run, atlas)]
+    trials = (*drawn, *(t for t in scored if t.level or t.arch in model_of))
+    points = [*(_of_trial(run, t, model_of.get(t.arch), atlas) for t in trials), *_of_controls(run, atlas)]
     frame = _frame(run, points)
     title = f"{label(run.score.name)} against {label(run.cost.name)} of {len(scored):,} architectures"
     svg = frame.svg(_body(frame, points), title, "front", role="group")
-    return FrontPlot(svg, _data(frame, points), _styles(points), len(behind) - len(drawn))
+    return FrontPlot(svg, _data(frame, points, run), _styles(points), len(behind) - len(drawn))
+
+
+def _same(run: RunView, arch: Arch) -> Arch:
+    """The form that all architectures of the same network share; models have it, trials may not."""
+    return arch if run.space is None else run.space.canonical(arch)
 
 
 def _frame(run: RunView, points: Sequence[Point]) -> Frame:
@@ -81,13 +87,13 @@ def _body(frame: Frame, points: Sequence[Point]) -> str:
     return trials + border + marks + '<circle class="ring" r="8.5"/>'
 
 
-def _data(frame: Frame, points: Sequence[Point]) -> dict[str, Any]:
+def _data(frame: Frame, points: Sequence[Point], run: RunView) -> dict[str, Any]:
     """What the script needs."""
     columns = list(dict.fromkeys(k for p in points for k in p.metrics))
     return {
         "columns": [label(c) for c in columns],
         "points": [_record(frame, p, columns) for p in points],
-        "first": _first(points),
+        "first": _first(points, run.recommended.name if run.recommended else ""),
     }
 
 
@@ -115,7 +121,8 @@ def _of_trial(run: RunView, trial: Trial, model: Model | None, atlas: Atlas) -> 
     name = trial.name or ",".join(map(str, trial.arch))
     title = f"{model.name}: {name}" if model else name
     x, y = trial.metrics[run.cost.name], trial.metrics[run.score.name]
-    return Point(x, y, LEVELS[trial.level], title, trial.metrics, drawing)
+    style = "chosen" if model else "front" if trial.level else "trial"
+    return Point(x, y, style, title, trial.metrics, drawing)
 
 
 def _of_controls(run: RunView, atlas: Atlas) -> Iterator[Point]:
@@ -137,11 +144,11 @@ def _record(frame: Frame, p: Point, columns: Sequence[str]) -> list[Any]:
     return [frame.px(p.x), frame.py(p.y), p.style, p.title, values, p.drawing]
 
 
-def _first(points: Sequence[Point]) -> int:
-    """What is shown before anything is clicked: the most expensive chosen one, else the end of the front."""
-    best = [i for i, p in enumerate(points) if p.style == "chosen"] or [
-        i for i, p in enumerate(points) if p.style == "front"
-    ]
+def _first(points: Sequence[Point], recommended: str) -> int:
+    """What is shown before anything is clicked: the recommended model, else the dearest one or the end of the front."""
+    models = [i for i, p in enumerate(points) if p.style == "chosen"]
+    take = [i for i in models if points[i].title.partition(":")[0] == recommended]
+    best = take or models or [i for i, p in enumerate(points) if p.style == "front"]
     return max(best, key=lambda i: points[i].x, default=0)
 
 

@@ -17,15 +17,27 @@ from urllib.parse import quote
 
 from .. import metrics
 from ..errors import RunError
-from ..ranking.sentences import INTERVAL_REASON, NOT_SIGNIFICANT, decided, outcome, trust_sentences
+from ..ranking.sentences import (
+    INTERVAL_REASON,
+    NOT_SIGNIFICANT,
+    TOO_SHORT,
+    decided,
+    footing,
+    outcome,
+    says_little,
+    show_epochs,
+    trust_sentences,
+)
 from ..runs import files
 from ..runs.directory import write_atomically
-from ..runs.view import DEFAULT_SCORE, MODEL_FILES, Curve, Model, RunView, read_run
+from ..runs.view import DEFAULT_SCORE, MODEL_FILES, SUPERNET_CURVE, Curve, Model, RunView, read_run
 from ..space import Space
 from . import svg as plots
+from .augment_preview import preview
 from .drawing import Atlas, layer_rows
 from .front import front_plot
 from .paste import bibtex, command, markdown
+from .recommendation import epochs_of, recommendation
 from .summary_text import (
     STEPS,
     UNKNOWN,
@@ -49,12 +61,15 @@ from .summary_text import (
 REPORT = files.REPORT
 TEMPLATES = Path(__file__).parent / "templates"
 LEGEND = {
-    "chosen": "chosen",
+    "chosen": "model",
     "front": "on the front",
     "trial": "other trials",
     "random": "random control",
     "largest": "largest that fits",
+    "plain": "plain stack",
+    "resnet": "ResNet",
     "mobilenet": "MobileNetV2",
+    "candidate": "lost the race",
     "baseline": "your baseline",
     "timm": "pretrained",
 }
@@ -63,6 +78,7 @@ OUTCOMES = {  # of a comparison: its style, and the words of its tip
     "better": ("won", "significantly better"),
     "worse": ("lost", "significantly worse"),
     NOT_SIGNIFICANT: ("open", f"{NOT_SIGNIFICANT}: {INTERVAL_REASON}"),
+    TOO_SHORT: ("open", TOO_SHORT),
 }
 CURVE_POINTS = 400  # points of a curve that are drawn, at most
 
@@ -121,6 +137,7 @@ def page(run: RunView) -> dict[str, Any]:
     drawings = [(m, atlas.draw(m.blueprint)) for m in run.chosen if m.blueprint is not None]
     return {
         **_head(run),
+        **_recommendation_section(run),
         **_front_section(run, atlas),  # after the drawings of the chosen, whose pieces come first
         **_model_section(run),
         **_trust_section(run),
@@ -146,6 +163,16 @@ def _head(run: RunView) -> dict[str, Any]:
     }
 
 
+def _recommendation_section(run: RunView) -> dict[str, Any]:
+    """The model to take and why; nothing before the test, and in runs that recommend none."""
+    model = run.recommended
+    tested = model is not None and model.test is not None
+    return {
+        "take": model.name if model is not None and tested else "",
+        "recommendation": [typeset(s) for s in recommendation(run.networks, run.trust)] if tested else [],
+    }
+
+
 def _front_section(run: RunView, atlas: Atlas) -> dict[str, Any]:
     """The plot of all trials, and what its script needs."""
     front = front_plot(run, atlas)
@@ -163,7 +190,7 @@ def _model_section(run: RunView) -> dict[str, Any]:
     head, rows = model_table(run)
     return {
         "table_head": head,
-        "table_rows": [(m, what_it_is(m), _links(m), cells) for m, cells in rows],
+        "table_rows": [(m, what_it_is(m, run), _links(m), cells) for m, cells in rows],
         "markdown": _markdown(head, rows),
     }
 
@@ -172,6 +199,8 @@ def _trust_section(run: RunView) -> dict[str, Any]:
     """The comparisons with controls, and the score against accuracy after training."""
     return {
         "comparison": _comparison(run),
+        "footing": _footing(run),
+        "scored_by": "the supernet's score" if run.supernet else "the score",
         "statements": [typeset(s) for s in trust_sentences(run.trust)],
         "trust": _trust(run),
         "roles": _legend(dict.fromkeys(m.role for m in run.models if m.score)),
@@ -193,6 +222,8 @@ def _run_section(run: RunView) -> dict[str, Any]:
     return {
         "data": _data(run),
         "classes": _classes(run),
+        "augment": run.augment,
+        "augment_preview": preview(run.augment) if run.augment else "",
         "plan": list(flat(run.settings.get("plan", {}))),
         "times": _times(run),
         "total": duration(sum(run.seconds.values())),
@@ -223,9 +254,10 @@ def model_table(run: RunView) -> tuple[list[str], list[tuple[Model, list[str]]]]
         "MACs": [show("cost/macs", m.macs) for m in run.models],
         "parameters": [show("cost/params", m.params) for m in run.models],
         "latency": [show("latency/ms", m.latency) for m in run.models],
-        f"supernet's {short(score)}" if run.curves else metrics.label(score): [
-            show(score, m.score.get(score)) for m in run.models
-        ],
+        _score_label(run, score): [show(score, m.score.get(score)) for m in run.models],
+        **_first_round(run),
+        "steps": [UNKNOWN if m.steps is None else f"{m.steps:,}" for m in run.models],
+        "epochs": [UNKNOWN if (e := epochs_of(m.steps, run.trust)) is None else show_epochs(e) for m in run.models],
         "validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
         "test, supernet's weights": [percent(m.inherited.get("test/accuracy")) for m in run.models],
         "test": [percent(m.test.get("test/accuracy")) for m in run.models],
@@ -234,12 +266,28 @@ def model_table(run: RunView) -> tuple[list[str], list[tuple[Model, list[str]]]]
     return list(known), [(m, [cells[i] for cells in known.values()]) for i, m in enumerate(run.models)]
 
 
-def what_it_is(m: Model) -> str:
+def _score_label(run: RunView, score: str) -> str:
+    return f"supernet's {short(score)}" if run.supernet else metrics.label(score)
+
+
+def _first_round(run: RunView) -> dict[str, list[str]]:
+    """What all networks reached in the first round, if some of them went on."""
+    if not _some_went_on(run):
+        return {}
+    return {
+        "first round, validation": [percent(m.first.get("valid/accuracy")) for m in run.models],
+        "first round, test": [percent(m.first_test.get("test/accuracy")) for m in run.models],
+    }
+
+
+def what_it_is(m: Model, run: RunView) -> str:
     """A few words under a model's name."""
     if m.failed:
         return f"training failed: {m.failed}"
+    alike = m.against and run.recommended is None  # a race compares all controls with the recommended model
     roles = {
-        "random": f"random, as many MACs as {m.against}" if m.against else "random",
+        "random": f"random, as many MACs as {m.against}" if alike else "random, within the limits",
+        "candidate": f"lost the race: {m.label}",
         "largest": "the largest within the limits",
         "mobilenet": "MobileNetV2 within the budget",
     }
@@ -280,7 +328,7 @@ def _comparison(run: RunView) -> str:
     """Models against controls, with intervals."""
     rows = []
     for c in decided(run.trust):
-        style, words = OUTCOMES[outcome(c["low"], c["high"])]
+        style, words = OUTCOMES[TOO_SHORT if says_little(c) else outcome(c["low"], c["high"])]
         bounds = f"{points(c['difference'])} points ({interval(c['low'], c['high'])})"
         tip = f"{c['model']} against {c['control']}\n{bounds}\n{words}"
         rows.append(plots.Difference(c["model"], c["control"], c["difference"], c["low"], c["high"], style, tip))
@@ -290,38 +338,52 @@ def _comparison(run: RunView) -> str:
     return plots.intervals(rows, "test accuracy, points", title)
 
 
+def _footing(run: RunView) -> str:
+    """How long the networks of the comparisons were trained."""
+    comparisons = decided(run.trust)
+    trained = footing(comparisons)
+    if not trained:
+        return "All networks were trained by the same recipe for the same number of steps."
+    first = " in the first round" if _some_went_on(run) else ""
+    little = f" That is {TOO_SHORT}." if any(map(says_little, comparisons)) else ""
+    return f"The networks are compared as they were trained alike{first}: for {trained}.{little}"
+
+
 def _trust(run: RunView) -> str:
-    """The supernet's score against accuracy after training."""
+    """The score against accuracy after a training that was alike."""
     tau = run.trust.get("tau") or {}
     score, truth = tau.get("score", DEFAULT_SCORE), TRUTH
     dots = [
         plots.Dot(
             m.score[score],
-            m.trained[truth],
-            f"{m.name}\n{metrics.label(score)} {show(score, m.score[score])}\ntrained {show(truth, m.trained[truth])}",
+            m.first[truth],
+            f"{m.name}\n{metrics.label(score)} {show(score, m.score[score])}\ntrained {show(truth, m.first[truth])}",
             m.role,
             m.name if m.chosen else "",
         )
         for m in run.models
-        if score in m.score and truth in m.trained
+        if score in m.score and truth in m.first
     ]
     if len(dots) < 2:
         return ""
     descending = metrics.better(score) == "lower"
     frame = plots.Frame(
         plots.axis(
-            (d.x for d in dots), f"supernet's {short(score)} (better to the right)", descending=descending, pad=0.08
+            (d.x for d in dots),
+            f"{_score_label(run, score)} (better to the right)",
+            descending=descending,
+            pad=0.08,
         ),
         plots.axis((d.y for d in dots), f"{metrics.label(truth)} after training, %", pad=0.1),
         height=380,
     )
-    return frame.svg(plots.dots(frame, dots), f"supernet score against accuracy after training of {len(dots)} networks")
+    return frame.svg(plots.dots(frame, dots), f"score against accuracy after training of {len(dots)} networks")
 
 
 def _curves(run: RunView) -> Iterator[tuple[str, str]]:
     """(caption, plot): the supernet's loss, and that of the networks together."""
-    own = [c for c in run.curves if c.name == "supernet"]
-    rest = [c for c in run.curves if c.name != "supernet"]
+    own = [c for c in run.curves if c.name == SUPERNET_CURVE]
+    rest = [c for c in run.curves if c.name != SUPERNET_CURVE]
     if own:
         svg = plots.lines([_line(own[0], "first")], "step", "training loss", "training loss of the supernet")
         so_far = " so far" if "train" in missing(run) else ""
@@ -329,10 +391,15 @@ def _curves(run: RunView) -> Iterator[tuple[str, str]]:
     if rest:
         series = [_line(c, "first" if (m := run.model(c.name)) and m.chosen else "second") for c in rest]
         svg = plots.lines(series[::-1], "step", "training loss", "training loss of the networks")
+        last = " Of those that went on after the first round, it is the last training." if _some_went_on(run) else ""
         yield (
-            f"{capital(count(len(rest), 'network'))} by the same recipe: chosen models in colour, controls in grey.",
+            f"{capital(count(len(rest), 'network'))} by the same recipe: models in colour, all others in grey.{last}",
             svg,
         )
+
+
+def _some_went_on(run: RunView) -> bool:
+    return any(m.went_on for m in run.models)
 
 
 def _line(curve: Curve, style: str) -> plots.Line:

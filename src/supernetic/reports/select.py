@@ -84,6 +84,8 @@ def page(record: Record, place: str) -> dict[str, Any]:
         "lengths": _lengths(record),
         "recipe": [(k, v) for k, v in flat(record["recipe"]) if k not in ("title", "lr", "batch_size")],
         "rates": [(m, f"{lr:g}") for m, lr in record["rates"].items()],
+        "chosen": len(record.get("tried", ())) != 1,
+        "batches": list(zip(_places(record), record.get("batches", ()), strict=False)),
         "files": list(FILES.items()),
         "data_json": "{}",
     }

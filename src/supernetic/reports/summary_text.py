@@ -13,13 +13,16 @@ from ..objective import show_quantity
 from ..ranking.sentences import (
     INTERVAL_REASON,
     NOT_SIGNIFICANT,
+    TOO_SHORT,
     decided,
+    footing,
     insignificance,
     not_significant,
     outcome,
+    says_little,
     table_sentence,
 )
-from ..runs.files import MODEL_RECORD, NETWORKS, SEARCH, SUPERNET
+from ..runs.files import FINISHED_NETWORKS, MODEL_RECORD, NETWORKS, SEARCH, SUPERNET, TRAINED_NETWORKS
 from ..runs.view import Model, RunView
 
 MINUS = "\N{MINUS SIGN}"
@@ -30,7 +33,8 @@ STEPS = {  # of a search from images, and what each is called while it is still 
     "plan": "planning",
     "train": "training the supernet",
     "search": "searching",
-    "compare": "training the chosen models and their controls",
+    "compare": "training the candidates and their controls",
+    "finish": "training the best models to the end",
     "test": "testing",
     "export": "exporting the models",
 }
@@ -135,12 +139,14 @@ def missing(run: RunView) -> list[str]:
     if run.job != "search" or "table" in run.settings:
         step = "train" if run.job == "train" else "search"
         return [] if run.result else [step]
+    tested = (run.path / NETWORKS).exists()
     done = {
         "check": bool(run.settings.get("data")),
         "plan": "plan" in run.settings,
         "train": (run.path / SUPERNET).exists() or bool(run.trials),
         "search": (run.path / SEARCH).exists(),
-        "compare": (run.path / NETWORKS).exists(),
+        "compare": tested or (run.path / TRAINED_NETWORKS).exists(),
+        "finish": tested or (run.path / FINISHED_NETWORKS).exists(),
         "test": bool(run.trust),
         "export": bool(run.chosen) and all(MODEL_RECORD in m.files or m.failed for m in run.chosen),
     }
@@ -213,8 +219,8 @@ def headline(run: RunView) -> list[str]:
     """
     trust, table = run.trust, run.trust.get("table")
     sentences = (
-        _models(run),
-        _trust(trust.get("tau")),
+        "" if run.recommended else _models(run),  # else the recommendation says it
+        _trust(trust.get("tau"), "the supernet's score" if run.supernet else "the score"),
         _controls(trust),
         table_sentence(table, table) if table else "",
     )
@@ -255,7 +261,7 @@ def _progress(run: RunView) -> str:
     return f"{scored} scored; the best {metrics.label(run.score.name)} so far is {show(run.score.name, best)}."
 
 
-def _trust(tau: Mapping[str, Any] | None) -> str:
+def _trust(tau: Mapping[str, Any] | None, score: str = "the score") -> str:
     if not tau or tau.get("value") is None:
         return ""
     if tau.get("significant"):
@@ -264,7 +270,7 @@ def _trust(tau: Mapping[str, Any] | None) -> str:
         verdict = "better scores go with worse networks, so do not trust this ranking"
     else:
         verdict = insignificance(tau)
-    return f"{tau_text(tau)} between the supernet's score and accuracy after training: {verdict}."
+    return f"{tau_text(tau)} between {score} and accuracy after training: {verdict}."
 
 
 def tau_text(tau: Mapping[str, Any]) -> str:
@@ -275,14 +281,19 @@ def tau_text(tau: Mapping[str, Any]) -> str:
 
 
 def _controls(trust: Mapping[str, Any]) -> str:
-    """How many comparisons with controls were won and lost."""
-    comparisons = decided(trust)
+    """How many comparisons with controls were won and lost, of those whose networks were trained for long enough."""
+    every = decided(trust)
+    comparisons = [c for c in every if not says_little(c)]
+    if every and not comparisons:
+        return f"Models and controls were trained alike for {footing(every)}, which is {TOO_SHORT}."
     if not comparisons:
         return ""
     counts = Counter(outcome(c["low"], c["high"]) for c in comparisons)
     better, worse, rest = counts["better"], counts["worse"], counts[NOT_SIGNIFICANT]
     many = f"{number(len(comparisons))} {'comparison' if len(comparisons) == 1 else 'comparisons'}"
-    text = f"Of {many} with controls on test images, the chosen models are significantly better in {number(better)}"
+    alike = f" trained alike for {trained}" if (trained := footing(comparisons)) else ""
+    models = "the model is" if len({c["model"] for c in comparisons}) == 1 else "the models are"
+    text = f"Of {many} with controls{alike}, on test images, {models} significantly better in {number(better)}"
     text += f" and significantly worse in {number(worse)}" if worse else ""
     reason = not_significant(explained=INTERVAL_REASON in _trust(trust.get("tau")))
     return text + (f"; {number(rest)} {'is' if rest == 1 else 'are'} {reason}." if rest else ".")

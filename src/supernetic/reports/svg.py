@@ -144,6 +144,8 @@ SHAPES = {  # around 0, 0
     "random": '<circle r="4"/>',
     "largest": '<rect x="-4" y="-4" width="8" height="8"/>',
     "mobilenet": '<path d="M0-5 5 4H-5Z"/>',
+    "plain": '<path d="M-5-3H5V3H-5Z"/>',
+    "resnet": '<path d="M-3-5H3V5H-3Z"/>',
     "baseline": '<path d="M0-5.5 5.5 0 0 5.5-5.5 0Z"/>',
     "timm": '<path d="M0 5 5-4H-5Z"/>',
 }

@@ -8,14 +8,16 @@ from typing import Any
 
 from ..errors import UnknownNameError
 from ..metrics import label
-from ..ranking.sentences import NOT_SIGNIFICANT, decided, outcome
+from ..ranking.sentences import NOT_SIGNIFICANT, TOO_SHORT, decided, footing, outcome, says_little
 from ..runs.view import Model, RunView, read_run
+from .recommendation import recommendation
 from .summary_text import count, interval, percent, points, show
 
 OUTCOMES = {
     "better": "significantly better than",
     NOT_SIGNIFICANT: "no significant difference from",
     "worse": "significantly worse than",
+    TOO_SHORT: "trained alike, but for a time that is too short to tell, with",
 }
 
 
@@ -33,15 +35,24 @@ def why(run: str | Path, model: str) -> list[str]:
     own = record.model(model)
     if own is None:
         raise UnknownNameError("model", model, [m.name for m in record.models])
-    return [_itself(own, record), *_among_trials(own, record), *_against(own, record), *_within(own, record)]
+    return [
+        *(recommendation(record.networks, record.trust)[:2] if own.recommended else ()),
+        _itself(own, record),
+        *_among_trials(own, record),
+        *_against(own, record),
+        *_within(own, record),
+    ]
 
 
 def _itself(m: Model, run: RunView) -> str:
     facts = [f"{show('cost/macs', m.macs)} MACs", f"{show('cost/params', m.params)} parameters"]
     facts += [f"{show('latency/ms', m.latency)}"] if m.latency is not None else []
-    facts += [f"{label(k)} {show(k, v)} by the supernet" for k, v in m.score.items() if run.curves]
-    facts += [f"{label(k)} {show(k, v)}" for k, v in m.score.items() if not run.curves]
-    facts += [f"{label(k)} {show(k, v)} after training" for k, v in m.trained.items() if "accuracy" in k]
+    by = " by the supernet" if run.supernet else ""
+    facts += [f"{label(k)} {show(k, v)}{by}" for k, v in m.score.items()]
+    if m.went_on:
+        facts += [f"{label(k)} {show(k, v)} after the first round" for k, v in m.first.items() if "accuracy" in k]
+    after = "training" if m.steps is None else f"{m.steps:,} steps"
+    facts += [f"{label(k)} {show(k, v)} after {after}" for k, v in m.trained.items() if "accuracy" in k]
     facts += [f"test accuracy {percent(m.accuracy)}"] if m.accuracy is not None else []
     return f"{m.name}: " + ", ".join(facts)
 
@@ -80,7 +91,7 @@ def _against(m: Model, run: RunView) -> Iterator[str]:
         for c in sorted((c for c in rows if c["outcome"] == verdict), key=lambda c: -c["difference"]):
             yield (
                 f"{words} {c['other']}: {points(c['difference'])} points of test accuracy "
-                f"(95 % interval {interval(c['low'], c['high'])})"
+                f"(95 % interval {interval(c['low'], c['high'])}{c['footing']})"
             )
     if not rows and run.controls:
         yield "not compared on test images yet"
@@ -91,7 +102,14 @@ def _turned(c: Mapping[str, Any], name: str) -> dict[str, Any]:
     mine = c["model"] == name
     sign, low, high = (1, c["low"], c["high"]) if mine else (-1, -c["high"], -c["low"])
     other, difference = c["control"] if mine else c["model"], sign * c["difference"]
-    return {"other": other, "difference": difference, "low": low, "high": high, "outcome": outcome(low, high)}
+    return {
+        "other": other,
+        "difference": difference,
+        "low": low,
+        "high": high,
+        "outcome": TOO_SHORT if says_little(c) else outcome(low, high),
+        "footing": f"; both trained for {trained}" if (trained := footing([c])) else "",
+    }
 
 
 def _within(m: Model, run: RunView) -> Iterator[str]:

@@ -77,7 +77,7 @@ class Run:
         """Record how long a task took, unless it fails."""
         begin = perf_counter()
         yield
-        self.append(TIMINGS, [{"task": task, "seconds": round(perf_counter() - begin, 1)}])
+        self.append(TIMINGS, [{"task": task, "seconds": round(perf_counter() - begin, 3)}])
 
     def write(self, name: str, text: str) -> None:
         """Put a whole file in place at once."""

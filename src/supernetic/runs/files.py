@@ -12,6 +12,7 @@ REPORT = "report.html"  # the page about the run
 
 # A supernet, and every other training
 METRICS = "metrics.jsonl"  # the loss and learning rate of a training, step by step
+AUGMENT = "augment.json"  # how training images are changed, why, and a preview
 SPLITS = "splits.json"  # which images train, validate and test
 SUPERNET = "supernet.safetensors"  # the weights of the trained supernet
 CHECKPOINTS = "checkpoints"  # directory: where a training goes on after an interruption
@@ -25,6 +26,8 @@ ENSEMBLE = "ensemble.json"  # scores of the reference networks of a rank ensembl
 LATENCY = "latency.jsonl"  # measured latencies of layers
 SEARCH = "search.json"  # the front, the chosen architectures, how the search went on
 TRAINED_NETWORKS = "trained.json"  # the records of `networks.json` after training, before the test split is used
+FINISHED_NETWORKS = "finished.json"  # the same once the better ones were trained further; says which is recommended
+DECISIONS = "decisions.jsonl"  # lengths of trainings that were settled on the way, by the clock; a resumed run obeys
 CORRECT = "correct.json"  # which test images each network gets right
 NETWORKS = "networks.json"  # the chosen networks and their controls: costs, scores, accuracies
 NETWORK_TRAININGS = "networks"  # directory: the training of each network, by its key

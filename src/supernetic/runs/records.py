@@ -6,22 +6,27 @@ field. `view` puts all files of a run together for reports.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..errors import RunError
 from ..space import Arch
-from .files import NETWORKS, SEARCH, TRAINED_NETWORKS, TRUST
+from .files import AUGMENT, FINISHED_NETWORKS, NETWORKS, SEARCH, TRAINED_NETWORKS, TRUST
 
-CHOSEN = "chosen"  # the role of the networks that the search found; all others are controls
+CHOSEN = "chosen"  # the role of the models that a search hands over
+CANDIDATE = "candidate"  # the role of networks of the search that lost the race; all others are controls
 TRAINED, INHERITED = "trained", "inherited"  # which weights of a chosen network are exported
 NAME = re.compile(r"\w[\w.+-]*")  # of networks and keys: they name directories
 
+MOST_PICTURES = 32  # in a row or a column of a preview
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 LONGEST_VALUE = 60  # characters of a wrong value in an error message
 
 MetricValues = Mapping[str, float | None]  # what is not finite is null
@@ -31,12 +36,12 @@ D = TypeVar("D")
 
 @dataclass(frozen=True)
 class NetworkRecord:
-    """One entry of `networks.json`: a chosen network or a control. What is not known yet is None or empty.
+    """One entry of `networks.json`: a model, a candidate that lost, or a control. What is not known is None or empty.
 
     Args:
         name: Its name in the run, such as `model-1`.
-        role: `chosen`, or the kind of control.
-        against: The chosen network that a control is compared with.
+        role: `chosen` if it is handed over as a model, `candidate` if it lost the race, else the kind of control.
+        against: The model that a control is compared with.
         label: The architecture in words.
         arch: The architecture, if it is one of the run's space.
         macs: Multiply-accumulates for one image.
@@ -44,9 +49,15 @@ class NetworkRecord:
         key: The directory of its training under `networks/`.
         score: Metrics by the supernet.
         trained: Metrics after training on its own.
-        test: Metrics on the test split, of the weights that are compared with others.
+        steps: Updates of its training, those of earlier rounds included.
+        first_key: The directory of its training in the first round, where all networks were trained alike; None if
+            that is `key`, because it was not trained any further.
+        first: Metrics after the first round, if it was trained any further.
+        first_test: Metrics on the test split after the first round, likewise.
+        recommended: Whether this is the model to take.
+        test: Metrics on the test split, after all of its training.
         inherited: Metrics on the test split with the supernet's weights, where the network was trained as well.
-        latency: Measured milliseconds with their interval, and the engine.
+        latency: Measured milliseconds with their interval, and the engine; of models only.
         failed: Why its training failed.
         fold: What became of the stabilisers of skipped layers.
         weights: Which weights are exported: `trained` or `inherited`; nothing for a control.
@@ -63,6 +74,11 @@ class NetworkRecord:
     key: str | None = None
     score: MetricValues | None = None
     trained: MetricValues | None = None
+    steps: int | None = None
+    first_key: str | None = None
+    first: MetricValues | None = None
+    first_test: MetricValues | None = None
+    recommended: bool | None = None
     test: MetricValues | None = None
     inherited: MetricValues | None = None
     latency: Mapping[str, float | str] | None = None
@@ -73,8 +89,18 @@ class NetworkRecord:
 
     @property
     def chosen(self) -> bool:
-        """Whether the search found it; the others are controls."""
+        """Whether it is handed over as a model."""
         return self.role == CHOSEN
+
+    @property
+    def first_trained(self) -> MetricValues | None:
+        """Metrics after the first round, in which all networks were trained alike."""
+        return self.first or self.trained
+
+    @property
+    def exported_test(self) -> MetricValues | None:
+        """Metrics on the test split with the weights that are exported."""
+        return self.inherited if self.exports_inherited and self.inherited else self.test
 
     @property
     def exports_inherited(self) -> bool:
@@ -104,6 +130,11 @@ class NetworkRecord:
             key=fields.get("key", NAMED, None),
             score=fields.get("score", METRICS, None),
             trained=fields.get("trained", METRICS, None),
+            steps=fields.get("steps", COUNT, None),
+            first_key=fields.get("first_key", NAMED, None),
+            first=fields.get("first", METRICS, None),
+            first_test=fields.get("first_test", METRICS, None),
+            recommended=fields.get("recommended", FLAG, None),
             test=fields.get("test", METRICS, None),
             inherited=fields.get("inherited", METRICS, None),
             latency=fields.get("latency", LATENCY, None),
@@ -116,7 +147,10 @@ class NetworkRecord:
     def to_json(self) -> dict[str, Any]:
         """The entry for the file; what only some networks have is left out of the others."""
         always = ("name", "role", "against", "label", "arch", "macs", "params", "key", "score", "trained")
-        sometimes = ("failed", "fold", "weights", "inherited_weights", "test", "inherited", "latency")
+        sometimes = (
+            "recommended", "steps", "first_key", "first", "first_test", "failed", "fold", "weights",
+            "inherited_weights", "test", "inherited", "latency",
+        )  # fmt: skip
         arch = {"arch": None if self.arch is None else list(self.arch)}
         return (
             {name: getattr(self, name) for name in always}
@@ -160,6 +194,7 @@ class SearchRecord:
     reference: Mapping[str, float] = field(default_factory=dict)  # by objective, from which the volume is measured
     first: int = 0  # how many trials began the search at random
     generations: tuple[Mapping[str, Any], ...] = ()
+    contenders: tuple[FrontRecord, ...] = ()  # the best of the largest networks, on the front or not
 
     @classmethod
     def from_json(cls, record: Any, file: str | Path = SEARCH) -> SearchRecord:
@@ -187,7 +222,46 @@ class SearchRecord:
             reference=fields.get("reference", TABLE, {}),
             first=fields.get("first", COUNT, 0),
             generations=fields.get("generations", TABLES, ()),
+            contenders=tuple(FrontRecord.from_json(r, file) for r in fields.get("contenders", TABLES, ())),
         )
+
+
+@dataclass(frozen=True)
+class AugmentRecord:
+    """How training images are changed, with a preview: `augment.json`.
+
+    Args:
+        augment: Names joined by `+`.
+        reason: Why, in one sentence.
+        columns: Training images of the preview.
+        rows: The images themselves in the first, augmented versions in the others.
+        resolution: Pixels of a picture of the preview.
+        sheet: All pictures side by side without gaps, a PNG in base64.
+    """
+
+    augment: str
+    reason: str
+    columns: int
+    rows: int
+    resolution: int
+    sheet: str
+
+    @classmethod
+    def from_json(cls, record: Any, file: str | Path = AUGMENT) -> AugmentRecord:
+        """Read the record; `file` is where it comes from, for error messages."""
+        fields = _Fields(record, str(file))
+        return cls(
+            augment=fields.required("augment", TEXT),
+            reason=fields.required("reason", TEXT),
+            columns=fields.required("columns", PICTURES),
+            rows=fields.required("rows", PICTURES),
+            resolution=fields.required("resolution", COUNT),
+            sheet=fields.required("sheet", PNG),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The record for the file."""
+        return asdict(self)
 
 
 def read_networks(run: str | Path) -> tuple[NetworkRecord, ...]:
@@ -212,9 +286,16 @@ def read_trained_networks(run: str | Path) -> tuple[NetworkRecord, ...]:
         run: The run directory.
 
     Returns:
-        The entries of `trained.json`. A run without it is refused.
+        The entries of `finished.json`, if some networks were trained further than others, else of `trained.json`. A
+        run without them is refused.
     """
-    return networks_of(read_finished(Path(run), TRAINED_NETWORKS), Path(run) / TRAINED_NETWORKS)
+    name = FINISHED_NETWORKS if (Path(run) / FINISHED_NETWORKS).exists() else TRAINED_NETWORKS
+    return networks_of(read_finished(Path(run), name), Path(run) / name)
+
+
+def recommended_network(networks: Iterable[NetworkRecord]) -> NetworkRecord | None:
+    """The model to take; None in a run that recommends none."""
+    return next((n for n in networks if n.recommended), None)
 
 
 def networks_text(networks: Iterable[NetworkRecord]) -> str:
@@ -253,7 +334,8 @@ def read_trust(run: str | Path) -> dict[str, Any]:
         run: The run directory.
 
     Returns:
-        The content of `trust.json`: `tau`, `comparisons`, `beaten`, `of`, `table`. A run without it is refused.
+        The content of `trust.json`: `tau`, `comparisons`, `beaten`, `of`, `table`, and the numbers that sentences
+        about trainings need (`rounds`, `steps_per_epoch`, `test_images`). A run without it is refused.
     """
     return trust_of(read_finished(Path(run), TRUST), Path(run) / TRUST)
 
@@ -263,12 +345,17 @@ def trust_of(record: Any, file: str | Path = TRUST) -> dict[str, Any]:
     fields = _Fields(record, str(file))
     for name in ("tau", "table"):
         fields.get(name, TABLE, None)
+    for name in ("rounds", "test_images"):
+        fields.get(name, COUNT, None)
+    fields.get("steps_per_epoch", POSITIVE, None)
     for comparison in fields.get("comparisons", TABLES, ()):
         contest = _Fields(comparison, f"{file}: a comparison")
         for name in ("model", "control"):
             contest.required(name, TEXT)
-        for name in ("difference", "low", "high"):
+        for name in ("difference", "low", "high", "seconds"):
             contest.get(name, NUMBER, None)
+        for name in ("steps", "epochs"):
+            contest.get(name, PAIR, None)
     return dict(record)
 
 
@@ -354,6 +441,15 @@ def _latency(value: Any) -> Mapping[str, float | str] | None:
     return value if good else None
 
 
+def _positive(value: Any) -> float | None:
+    return value if _is_number(value) and isfinite(value) and value > 0 else None
+
+
+def _pair(value: Any) -> tuple[float, float] | None:
+    good = isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value))
+    return (value[0], value[1]) if good else None
+
+
 def _texts(value: Any) -> tuple[str, ...] | None:
     return tuple(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else None
 
@@ -362,15 +458,30 @@ def _tables(value: Any) -> tuple[Mapping[str, Any], ...] | None:
     return tuple(value) if isinstance(value, list | tuple) and all(isinstance(v, Mapping) for v in value) else None
 
 
+def _png(value: Any) -> str | None:
+    try:
+        return value if base64.b64decode(value, validate=True).startswith(PNG_SIGNATURE) else None
+    except (TypeError, ValueError, binascii.Error):
+        return None
+
+
+def _pictures(value: Any) -> int | None:
+    return value if _count(value) is not None and 1 <= value <= MOST_PICTURES else None
+
+
 TEXT = _Kind[str]("text", lambda value: value if isinstance(value, str) else None)
 FLAG = _Kind[bool]("true or false", lambda value: value if isinstance(value, bool) else None)
 TEXTS = _Kind("a list of texts", _texts)
 NAMED = _Kind("a name of letters and digits, with . + - or _ after the first", _name)
 COUNT = _Kind("a whole number, at least 0", _count)
 NUMBER = _Kind[float]("a number", lambda value: value if _is_number(value) else None)
+POSITIVE = _Kind("a number above 0", _positive)
+PAIR = _Kind("two numbers", _pair)
 ARCH = _Kind("a list of whole numbers", _arch)
 METRICS = _Kind("a table of numbers", _metrics)
 LATENCY = _Kind("a table of numbers with the engine's name", _latency)
 EXPORTED = _Kind[str](f"{TRAINED} or {INHERITED}", lambda value: value if value in (TRAINED, INHERITED) else None)
 TABLE = _Kind[Mapping[str, Any]]("a table", lambda value: value if isinstance(value, Mapping) else None)
 TABLES = _Kind("a list of tables", _tables)
+PNG = _Kind("a PNG in base64", _png)
+PICTURES = _Kind(f"a whole number, 1 to {MOST_PICTURES}", _pictures)

@@ -19,7 +19,9 @@ from ..objective import Objective, parse_objective
 from ..space import Arch, Space
 from .directory import read_records, read_settings
 from .files import (
+    AUGMENT,
     ENSEMBLE,
+    FINISHED_NETWORKS,
     METRICS,
     MODEL_CARD,
     MODEL_LABELS,
@@ -38,7 +40,19 @@ from .files import (
     TRIALS,
     TRUST,
 )
-from .records import CHOSEN, INHERITED, FrontRecord, NetworkRecord, SearchRecord, networks_of, read_json, trust_of
+from .records import (
+    CANDIDATE,
+    CHOSEN,
+    INHERITED,
+    AugmentRecord,
+    FrontRecord,
+    NetworkRecord,
+    SearchRecord,
+    networks_of,
+    read_json,
+    recommended_network,
+    trust_of,
+)
 
 MODEL_FILES = {  # what the page calls the files of a model
     MODEL_WEIGHTS: "weights",
@@ -47,6 +61,7 @@ MODEL_FILES = {  # what the page calls the files of a model
     MODEL_CARD: "model card",
     MODEL_LABELS: "class names",
 }
+SUPERNET_CURVE = "supernet"  # the name of its training
 DEFAULT_SCORE = "valid/cross_entropy"
 PROGRESS_EVALUATIONS = 50  # between two points of progress where a search has no generations
 
@@ -72,12 +87,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Model:
-    """A network that was trained on its own: a chosen one or a control. What is not known yet is empty."""
+    """A network that was trained on its own: a model, a losing candidate, or a control. What is not known is empty."""
 
     name: str
     role: str
     label: str = ""
-    against: str = ""  # the chosen one that a control is compared with
+    against: str = ""  # the model that a control is compared with
     key: str = ""
     arch: Arch | None = None
     macs: int | None = None
@@ -85,6 +100,11 @@ class Model:
     latency: float | None = None  # milliseconds
     score: Mapping[str, float] = field(default_factory=dict)  # by the supernet
     trained: Mapping[str, float] = field(default_factory=dict)
+    steps: int | None = None  # of all its training
+    went_on: bool = False  # whether it was trained beyond the first round
+    first: Mapping[str, float] = field(default_factory=dict)  # after the first round, where all were trained alike
+    first_test: Mapping[str, float] = field(default_factory=dict)
+    recommended: bool = False
     inherited: Mapping[str, float] = field(default_factory=dict)  # with the supernet's own weights
     test: Mapping[str, float] = field(default_factory=dict)
     exported_weights: str = ""  # which weights of a chosen one are exported: trained, inherited
@@ -95,8 +115,13 @@ class Model:
 
     @property
     def chosen(self) -> bool:
-        """Whether the search found it; the others are controls."""
+        """Whether it is handed over as a model."""
         return self.role == CHOSEN
+
+    @property
+    def candidate(self) -> bool:
+        """Whether it is a network of the search that lost the race."""
+        return self.role == CANDIDATE
 
     @property
     def accuracy(self) -> float | None:
@@ -120,11 +145,13 @@ class RunView:
     statuses: Mapping[str, int]
     first: int  # how many trials of any status began the search at random
     sampled: tuple[Trial, ...]  # those among them that count
+    networks: tuple[NetworkRecord, ...]  # that were trained, as recorded
     models: tuple[Model, ...]
     curves: tuple[Curve, ...]  # the supernet's first
     trained: int  # networks whose training is finished
     seconds: Mapping[str, float]  # wall time of each step
     splits: Mapping[str, int]
+    augment: AugmentRecord | None
 
     @property
     def job(self) -> str:
@@ -149,13 +176,23 @@ class RunView:
 
     @property
     def chosen(self) -> tuple[Model, ...]:
-        """The models that the search found."""
+        """The models that the search hands over."""
         return tuple(m for m in self.models if m.chosen)
 
     @property
     def controls(self) -> tuple[Model, ...]:
         """The networks that they are compared with."""
-        return tuple(m for m in self.models if not m.chosen)
+        return tuple(m for m in self.models if not m.chosen and not m.candidate)
+
+    @property
+    def recommended(self) -> NetworkRecord | None:
+        """The model to take; None in a run that recommends none."""
+        return recommended_network(self.networks)
+
+    @property
+    def supernet(self) -> bool:
+        """Whether a supernet was trained."""
+        return any(c.name == SUPERNET_CURVE for c in self.curves)
 
     def model(self, name: str) -> Model | None:
         """The model of that name."""
@@ -209,7 +246,8 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
     trials = read_records(path / TRIALS)
     kept = _trials(trials, settings, recorded, space)
     first = search.first or int(settings.get("searcher", {}).get("population") or 0)
-    models = tuple(_models(path, search, space))
+    networks = _networks(path)
+    models = tuple(_models(path, networks, search, space))
     splits = _json(path / SPLITS, {}).get("splits", {})
     return RunView(
         path=path,
@@ -223,16 +261,22 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
         statuses={s: sum(t.get("status", "ok") == s for t in trials) for s in ("ok", "infeasible", "failed")},
         first=first,
         sampled=tuple(kept[: sum(t.get("status", "ok") == "ok" for t in trials[:first])]),
+        networks=networks,
         models=models,
         curves=tuple(_curves(path, models)),
         trained=len(list(path.glob(f"{NETWORK_TRAININGS}/*/{RESULT}"))),
         seconds=_seconds(path),
         splits={name: len(rows) for name, rows in splits.items()},
+        augment=_augment(path / AUGMENT),
     )
 
 
 def _json(file: Path, missing: Any) -> Any:
     return read_json(file) if file.exists() else missing
+
+
+def _augment(file: Path) -> AugmentRecord | None:
+    return AugmentRecord.from_json(read_json(file), file) if file.exists() else None
 
 
 def _search(path: Path, result: Mapping[str, Any]) -> SearchRecord | None:
@@ -261,10 +305,17 @@ def _front(archs: Sequence[Arch], metrics: Sequence[dict[str, float]], settings:
     return {archs[i] for i in pareto.front(pareto.points(metrics, objectives))} if objectives else set()
 
 
-def _models(path: Path, search: SearchRecord, space: Space | None) -> Iterator[Model]:
-    """The networks of a run: tested, else trained; before that, and for tables, the chosen architectures."""
-    file = next((path / name for name in (NETWORKS, TRAINED_NETWORKS) if (path / name).exists()), None)
-    networks = () if file is None else networks_of(read_json(file), file)
+def _networks(path: Path) -> tuple[NetworkRecord, ...]:
+    """The networks of a run: tested, else trained to the end, else trained alike."""
+    files = (path / name for name in (NETWORKS, FINISHED_NETWORKS, TRAINED_NETWORKS))
+    file = next((f for f in files if f.exists()), None)
+    return () if file is None else networks_of(read_json(file), file)
+
+
+def _models(
+    path: Path, networks: Sequence[NetworkRecord], search: SearchRecord, space: Space | None
+) -> Iterator[Model]:
+    """The networks of a run; before they are trained, and for tables, the chosen architectures."""
     metrics = {r.arch: _numbers(r.metrics) for r in search.front}
     for record in networks or [_untrained(i, r) for i, r in enumerate(search.chosen, 1)]:
         yield _model(path, record, metrics.get(record.arch or (), {}), space)
@@ -290,6 +341,11 @@ def _model(path: Path, record: NetworkRecord, metrics: Mapping[str, float], spac
         latency=_latency(record, metrics, exported),
         score={k: v for k, v in _numbers(record.score or metrics).items() if not is_cost(k)},
         trained=_numbers(record.trained),
+        steps=record.steps,
+        went_on=record.first_key is not None,
+        first=_numbers(record.first_trained),
+        first_test=_numbers(record.first_test or record.test),
+        recommended=bool(record.recommended),
         inherited=_numbers(record.inherited),
         test=_numbers(record.test),
         exported_weights=record.weights,
@@ -329,7 +385,7 @@ def _blueprint(exported: Mapping[str, Any], training: Path, arch: Arch | None, s
 
 def _curves(path: Path, models: Sequence[Model]) -> Iterator[Curve]:
     """The supernet's training and those of the networks."""
-    own = _curve("supernet", read_records(path / METRICS))
+    own = _curve(SUPERNET_CURVE, read_records(path / METRICS))
     if own.steps:
         yield own
     keys = [m.key for m in models if m.key] or sorted(

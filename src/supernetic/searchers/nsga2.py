@@ -31,7 +31,7 @@ class NSGA2:
     """Parents and children compete: by front, and within the last front that fits by crowding."""
 
     population: int = 50
-    generations: int = 18
+    generations: int = 20  # in all; the first two are drawn at random
     weights: tuple[float, ...] = ()  # of the objectives in the crowding distance; empty for equal ones
     mutation: float = 0.8  # share of children that are mutants, not crossovers
     kinds: tuple[float, float, float] = (0.2, 0.65, 0.15)  # random, reinforced, prior mutation
@@ -47,8 +47,8 @@ class NSGA2:
         draw = partial(task.sample, rng)
         gather = partial(self._gather, task, seen, credit, draw)
         parents = yield from gather(draw)
-        children = yield from gather(draw)
-        for _ in range(self.generations):
+        children = (yield from gather(draw)) if self.generations > 1 else []
+        for _ in range(self.generations - 2):
             pool = [*parents, *children]
             points = task.points(pool)
             best = pareto.best_first(points, self.weights)[: self.population]

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
-from ..datasets.dataset import SPLITS, Dataset, Indices, Labels
+from ..datasets.dataset import SPLITS, Dataset, Indices, Labels, stored_images
 from ..errors import InputError, UnknownNameError
 
 LEARNED_SPLITS = {  # by the split that is scored: the splits that may be learned from
@@ -156,7 +157,9 @@ def take_subset(dataset: Dataset, size: int, seed: int, on: str = "test", *, str
     none = rows[:0]
     splits = {name: np.searchsorted(rows, np.sort(chosen.get(name, none))) for name in SPLITS}
     files = tuple(dataset.files[r] for r in rows) if dataset.files else ()
+    stored: Any = stored_images(dataset.images)
+    images = dataset.images[rows] if stored is None else stored.take(rows)
     return replace(
-        dataset, images=dataset.images[rows], labels=dataset.labels[rows], rows=dataset.rows[rows], splits=splits,
+        dataset, images=images, labels=dataset.labels[rows], rows=dataset.rows[rows], splits=splits,
         files=files,
     )  # fmt: skip

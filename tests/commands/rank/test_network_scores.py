@@ -10,6 +10,7 @@ from supernetic.benchmarks import Table, nasbench201
 from supernetic.commands.rank.network_scores import (
     LEARNING_RATE,
     PROXY_CHUNK,
+    ImageOptions,
     ProxyBatch,
     SubsetSettings,
     SubsetTrainingScore,
@@ -23,7 +24,7 @@ from supernetic.errors import InputError, UnknownNameError
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.subset_training import SubsetTrainingEvaluator
 from supernetic.jobs.select.trainings import RATES, RECIPE, recipe_for
-from supernetic.progress import Event
+from supernetic.progress import Event, ignore
 from supernetic.spaces.nasbench201 import NASBench201
 
 SPACE = NASBench201(cells=1, channels=2, resolution=8)
@@ -56,7 +57,7 @@ def test_bad_settings_are_named(text: str, said: str) -> None:
 
 
 def subset_score(text: str, data: str = "embedded", seed: int = 0) -> SubsetTrainingScore:
-    return SubsetTrainingScore(text, parse_subset(text), data, seed)
+    return SubsetTrainingScore(text, parse_subset(text), ImageOptions(data), seed)
 
 
 def test_rows_get_what_their_trainings_say(table: Table) -> None:
@@ -125,3 +126,11 @@ def test_missing_numbers_are_the_least() -> None:
     assert remarks == ["1 of 3 networks get no number from mine and are ranked last"]
     assert missing_last([nan, nan], "mine")[0].tolist() == [0, 0]
     assert missing_last([1.0], "mine")[1] == []
+
+
+def test_images_are_read_as_the_networks_take_them_unless_something_else_is_asked_for() -> None:
+    blueprint = SPACE.blueprint((0,) * len(SPACE.choices))
+    data = ImageOptions().load(blueprint, ignore, limit=300)
+    assert (data.resolution, data.channels, len(data.splits["valid"])) == (8, 3, 20)
+    larger = ImageOptions(image_size=20, valid=50).load(blueprint, ignore, limit=300)
+    assert (larger.resolution, larger.channels, len(larger.splits["valid"])) == (20, 3, 50)

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from supernetic.benchmarks import nasbench201
-from supernetic.commands.rank.network_scores import ProxyScore, SubsetSettings, SubsetTrainingScore
+from supernetic.commands.rank.network_scores import (
+    ImageOptions,
+    ProxyScore,
+    SubsetSettings,
+    SubsetTrainingScore,
+)
 from supernetic.commands.rank.parsing import ScoreParser, ScoreSettings, find_table
 from supernetic.commands.rank.run_score import RunScore, find_runs
 from supernetic.commands.rank.scores import (
@@ -20,6 +25,7 @@ from supernetic.commands.rank.scores import (
     TableColumn,
 )
 from supernetic.errors import ArchError, InputError, RunError, TableError, UnknownNameError
+from supernetic.hardware import CPU
 from supernetic.space import Arch
 from supernetic.spaces.attentive import Attentive
 from supernetic.spaces.nasbench201 import NASBench201
@@ -75,15 +81,15 @@ def test_text_says_which_kind_of_score_it_is(tmp_path: Path) -> None:
     assert parse("cost/macs") == CostColumn("cost/macs", "macs")
     assert parse("mine.csv:x y") == FileColumn("mine.csv:x y", "mine.csv", "x y")
     assert parse("mine.npz") == FileColumn("mine.npz", "mine.npz")
-    assert parse(Path(run)) == RunScore(run, (run,), "valid/cross_entropy", "recalibrate")
-    assert parser(bn="batch").parse(f"{run}:angle") == RunScore(f"{run}:angle", (run,), "proxy/angle", "batch")
+    assert parse(Path(run)) == RunScore(run, (run,), "valid/cross_entropy", "recalibrate", CPU)
+    assert parser(bn="batch").parse(f"{run}:angle") == RunScore(f"{run}:angle", (run,), "proxy/angle", "batch", CPU)
     found = parser(data="cifar10", seed=3, workers=2).parse("subset:size=40")
-    assert found == SubsetTrainingScore("subset:size=40", SubsetSettings(40), "cifar10", 3, 2)
+    assert found == SubsetTrainingScore("subset:size=40", SubsetSettings(40), ImageOptions("cifar10"), 3, 2)
     proxy = parser(data="cifar10", seed=3).parse("proxy/jacov")
     assert isinstance(proxy, ProxyScore)
     assert (proxy.name, proxy.batch.data, proxy.batch.seed, proxy.batch.names) == (
         "proxy/jacov",
-        "cifar10",
+        ImageOptions("cifar10"),
         3,
         ["proxy/jacov"],
     )
@@ -97,7 +103,7 @@ def test_scores_are_split_but_names_of_files_are_not(tmp_path: Path) -> None:
     file.write_text("")
     assert parse(f"{file}:x") == FileColumn(f"{file}:x", str(file), "x")
     run = make_run(tmp_path / "c+d")
-    assert parse(f"{run}:valid/accuracy") == RunScore(f"{run}:valid/accuracy", (run,), "valid/accuracy")
+    assert parse(f"{run}:valid/accuracy") == RunScore(f"{run}:valid/accuracy", (run,), "valid/accuracy", hardware=CPU)
 
 
 def test_other_scores_stay_what_they_are_inside_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,13 @@ def task(high: float) -> SearchProblem:
 def test_every_model_has_a_random_control_at_its_macs() -> None:
     found, remarks = candidates(task(1e7), CHOSEN, 0, {})
     by_name = {c.name: c for c in found}
-    assert list(by_name) == ["model-1", "model-2", "random-1", "random-2", "largest", "mobilenetv2"]
+    assert list(by_name) == [
+        *("candidate-1", "candidate-2", "plain", "resnet", "largest", "random-1", "mobilenetv2", "random-2"),
+    ]
     assert not remarks
     for i in (1, 2):
-        model, control = by_name[f"model-{i}"], by_name[f"random-{i}"]
-        assert control.against == model.name
+        control = by_name[f"random-{i}"]
+        model = by_name[control.against]
         assert abs(control.macs - model.macs) <= 0.2 * model.macs
         assert control.arch is not None
         assert SPACE.canonical(control.arch) not in {SPACE.canonical(arch) for arch in CHOSEN}
@@ -56,3 +58,17 @@ def test_seeds_draw_other_controls() -> None:
     assert [c.arch for c in first if c.role == "random"] != [c.arch for c in second if c.role == "random"]
     again, _ = candidates(task(1e7), CHOSEN, 0, {})
     assert [c.arch for c in again] == [c.arch for c in first]
+
+
+def test_where_controls_may_break_a_limit_a_candidate_comes_first() -> None:
+    by_macs, _ = candidates(task(1e7), CHOSEN, 0, {}, most=1)
+    assert [c.name for c in by_macs] == ["plain"]
+    goals = (Objective("valid/cross_entropy", False), Objective("cost/macs", False))
+    limits = (Constraint("cost/macs", high=1e7), Constraint("cost/params", high=1e6))
+    by_params, _ = candidates(SearchProblem(SPACE, goals, limits), CHOSEN, 0, {}, most=1)
+    assert [c.arch for c in by_params] == [CHOSEN[0]]
+
+
+def test_a_race_has_one_random_control() -> None:
+    found, _ = candidates(task(1e7), CHOSEN, 0, {}, most=8)
+    assert [c.role for c in found].count("random") == 1

@@ -16,7 +16,7 @@ SMALL: dict[str, Any] = {
     "steps": 12,
     "network_steps": 8,
     "population": 6,
-    "generations": 2,
+    "generations": 4,
     "keep": 3,
     "limit": 400,
     "workers": 1,

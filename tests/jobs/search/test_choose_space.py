@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +9,16 @@ import pytest
 from PIL import Image
 
 from supernetic import catalog
+from supernetic.blueprint import Blueprint
 from supernetic.costs import costs_of
 from supernetic.costs.graph import cost_graph_of
+from supernetic.costs.macs import cost
 from supernetic.datasets import Dataset, load
 from supernetic.errors import BudgetError, DataError, InputError, UnknownNameError
 from supernetic.jobs.search.choose_space import (
     MACRO_STEM_CHANNELS,
+    RESNET_REACH,
+    _resnet_like,
     check_budget,
     check_images,
     choose_space,
@@ -23,6 +27,7 @@ from supernetic.jobs.search.choose_space import (
 from supernetic.objective import Constraint, parse_where
 from supernetic.space import Space
 from supernetic.spaces.macro import Macro
+from supernetic.spaces.mixed import Mixed
 
 SMALL = Macro(channels=8, resolution=16, head=160)
 
@@ -120,6 +125,20 @@ def test_a_named_space_is_completed_from_the_data(images: Dataset) -> None:
         choose_space(images, (), "makro")
 
 
+@pytest.mark.parametrize("minutes", [None, 10.0])
+@pytest.mark.parametrize("resolution", [28, 100])
+def test_a_size_that_was_asked_for_is_kept(
+    images: Dataset, resolution: int, minutes: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("supernetic.jobs.search.choose_space._why_plain", lambda dataset: "it is faster here")
+    small = limits("macs<=1")  # for which `auto` would make images smaller
+    space, text, _ = choose_space(sized(images, resolution, 3), small, minutes=minutes, image_size=resolution)
+    assert f"resolution={resolution}," in text
+    assert space.blueprint(tuple(space.sample(np.random.default_rng(0), 1)[0].tolist())).resolution == resolution
+    with pytest.raises(InputError, match="see 16 pixels or more, got 8"):
+        choose_space(sized(images, 8), image_size=8)
+
+
 @pytest.mark.parametrize("resolution", [8, 28, 32, 48, 64, 65, 100, 224, 500])
 def test_auto_says_a_text_that_makes_the_space_again(images: Dataset, resolution: int) -> None:
     dataset = sized(images, resolution, 3)
@@ -141,8 +160,21 @@ def test_auto_says_a_text_that_makes_the_space_again(images: Dataset, resolution
     assert "MACs" in reasons[1]
 
 
+@pytest.fixture
+def plain_is_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which inverted bottlenecks are trained as fast as plain convolutions."""
+    monkeypatch.setattr("supernetic.jobs.search.choose_space._why_plain", lambda _: "")
+
+
+@pytest.fixture
+def plain_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which they are not."""
+    monkeypatch.setattr("supernetic.jobs.search.choose_space._why_plain", lambda _: "2 images/s against 1")
+
+
 @pytest.mark.parametrize("limit", ["macs<=2M", "macs<=5M", "macs<=10M", "params<=100K", "params<=350K"])
 @pytest.mark.parametrize("resolution", [28, 32, 128])
+@pytest.mark.usefixtures("plain_is_slower")
 def test_the_budget_lies_well_within_the_space(images: Dataset, resolution: int, limit: str) -> None:
     constraint = parse_where(limit)
     space, _, reasons = choose_space(sized(images, resolution), [constraint], minutes=600)
@@ -152,6 +184,52 @@ def test_the_budget_lies_well_within_the_space(images: Dataset, resolution: int,
     assert reasons[1].startswith(f"sized so that most networks satisfy {constraint}")
 
 
+@pytest.mark.parametrize(("faster", "slower", "kind"), [(1.0, 2.0, "mixed"), (2.0, 1.0, "macro")])
+def test_the_speed_of_this_machine_decides_the_kind(
+    images: Dataset, faster: float, slower: float, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed: list[float] = []
+
+    def step_seconds(networks: Sequence[Blueprint], *_: object) -> list[float]:
+        timed.extend(cost(network).macs for network in networks)
+        return [faster, slower]
+
+    monkeypatch.setattr("supernetic.jobs.speed.step_seconds", step_seconds)
+    space, text, reasons = choose_space(images, minutes=10)
+    assert space.name == kind
+    assert catalog.space(text) == space
+    assert max(timed) < 2 * min(timed)  # a plain stack and bottlenecks of about as many MACs
+    assert ("64 images/s are trained on by a plain stack, 32 by bottlenecks" in reasons[0]) == (kind == "mixed")
+    timed.clear()
+    assert choose_space(images)[0].name == "macro"  # without a time limit, and on a GPU, nothing is timed
+    assert choose_space(images, minutes=10, device="cuda")[0].name == "macro"
+    assert not timed
+
+
+@pytest.mark.parametrize("limit", ["macs<=2M", "macs<=10M", "macs<=100M", "params<=100K", "params<=1M"])
+@pytest.mark.parametrize("resolution", [8, 28, 64, 65, 128])
+@pytest.mark.usefixtures("plain_is_faster")
+def test_mixed_is_sized_so_that_a_resnet_of_it_comes_close(images: Dataset, resolution: int, limit: str) -> None:
+    constraint = parse_where(limit)
+    space, text, reasons = choose_space(sized(images, resolution), [constraint], minutes=1e5)
+    assert catalog.space(text) == space
+    assert reasons[1].startswith(f"sized so that a plain ResNet of it comes close to {constraint}")
+    assert check_budget(space, [constraint]) == () or count_networks(space, [constraint])
+    if "channels=4," not in text:  # the narrowest is taken if none fits
+        high = constraint.high * RESNET_REACH
+        assert costs_of(space, _resnet_like(space), constraint.name)[0] <= high
+
+
+@pytest.mark.usefixtures("plain_is_faster")
+def test_mixed_grows_with_the_time(images: Dataset) -> None:
+    spaces = [choose_space(images, minutes=m)[0] for m in (0.01, 0.3, 3, 30)]
+    widths = [space.channels for space in spaces if isinstance(space, Mixed)]
+    assert len(widths) == 4
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1]
+
+
+@pytest.mark.usefixtures("plain_is_slower")
 def test_more_than_the_time_can_train_is_not_taken(images: Dataset) -> None:
     free, ample = choose_space(images)[0], choose_space(images, limits("macs<=300M"))
     assert ample[0] == free

@@ -43,6 +43,8 @@ def test_other_objects_cannot_be_resumed_by_their_record() -> None:
         ({"minutes": float("nan")}, "minutes must be more than 0"),
         ({"minutes": float("inf")}, "finite, got inf"),
         ({"retrain": "scrach"}, "unknown way to retrain 'scrach'.*scratch"),
+        ({"evidence": "fulll"}, "unknown evidence 'fulll'.*did you mean 'full'"),
+        ({"supernet": "maybe"}, "unknown choice of a supernet 'maybe'"),
         ({"population": 1}, "population must be at least 2"),
         ({"workers": 0}, "workers must be at least 1"),
     ],
@@ -50,3 +52,19 @@ def test_other_objects_cannot_be_resumed_by_their_record() -> None:
 def test_bad_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         SearchRequest(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "models"),
+    [
+        ({}, 5),
+        ({"minutes": 0.2}, 1),
+        ({"minutes": 19}, 1),
+        ({"minutes": 20}, 2),
+        ({"minutes": 600}, 5),
+        ({"minutes": 1, "keep": 4}, 4),
+        ({"keep": 9}, 9),
+    ],
+)
+def test_more_models_are_handed_over_where_there_is_time_for_them(settings: dict[str, Any], models: int) -> None:
+    assert SearchRequest(**settings).models == models

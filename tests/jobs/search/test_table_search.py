@@ -82,8 +82,8 @@ def test_seeds_differ(tmp_path: Path) -> None:
 
 def test_progress_says_one_line_per_generation(tmp_path: Path) -> None:
     lines: list[str] = []
-    result = search("nasbench201", population=20, generations=6, out=tmp_path, on_event=lambda e: lines.append(e.text))
-    assert len(lines) == pytest.approx(8, abs=1)  # six and the two first populations
+    result = search("nasbench201", population=20, generations=8, out=tmp_path, on_event=lambda e: lines.append(e.text))
+    assert len(lines) == pytest.approx(8, abs=1)
     best = max(e["metrics"]["table/c10_valid_200"] for e in result.front)
     assert f"best {best:.6g}," in lines[-1]
     assert all(0 < int(line.split("skips ")[1].rstrip("%")) < 100 for line in lines)

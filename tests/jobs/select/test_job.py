@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import tomli_w
 import supernetic
 from supernetic.errors import InputError, RunError
 from supernetic.jobs.select.job import select
+from supernetic.jobs.select.result import read_result
 from supernetic.runs.directory import read_settings
 
 FILES = ("trainings.csv", "profiles.csv", "agreement.csv", "mdl.csv", "select.json", "report.html")
@@ -76,10 +78,61 @@ def test_what_was_planned_holds_on_resuming(finished: Path, tmp_path: Path) -> N
 
 def test_a_plan_fits_and_writes_nothing(asked: dict[str, Any], tmp_path: Path) -> None:
     plan = select(**asked, minutes=1000, out=tmp_path / "run", dry_run=True)
-    assert (plan.run, plan.sizes, plan.seeds, plan.notes) == (None, (40, 80, 160, 320), (2, 2, 1, 1), ())
+    assert (plan.run, plan.sizes, plan.seeds) == (None, (40, 80, 160, 320), (2, 2, 1, 1))
+    note = "the recipe's batch of 64 is cut to 36 on subsets of 40 images"
+    assert plan.notes == (note, "runs on the CPU with 1 thread")
+    assert "learning rate: for each model the best of 0.002, 0.006 and 0.02; batches of 36, 64, 64 and 64 im" in str(
+        plan
+    )
     assert 0 < plan.seconds < 60_000
     assert "this may take" in str(plan)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_recipe_keeps_its_learning_rate_and_batch(asked: dict[str, Any], tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('length = "1 epoch"\nbatch_size = 256\noptimiser = "adam"\nlr = 3e-4\n')
+    few = {**asked, "models": "logistic,mlp:width=4,depth=1", "sizes": "20,40,320", "recipe": recipe}
+    out = tmp_path / "run"
+    plan = select(**few, dry_run=True)
+    result = select(**few, workers=1, out=out)
+    said = "learning rate 0.0003; batches of 18, 36 and 256 images"
+    cut = "the recipe's batch of 256 is cut to 18 and 36 on subsets of 20 and 40 images"
+    for told in (plan, result):
+        assert said in told.lines()
+        assert f"note: {cut}" in told.lines()
+        assert told.rates == {"logistic": 3e-4, "mlp:width=4,depth=1": 3e-4}
+        assert told.batches == (18, 36, 256)
+    trained = list(csv.DictReader((out / "trainings.csv").read_text().splitlines()))
+    assert {(t["images"], t["learning_rate"], t["batch_size"]) for t in trained} == {
+        ("20", "0.0003", "18"), ("40", "0.0003", "36"), ("320", "0.0003", "256"),
+    }  # fmt: skip
+    assert len(list(out.glob("trainings/*/result.json"))) == len(trained)  # no others to choose a rate
+    records = [json.loads(line) for f in out.glob("trainings/*/metrics.jsonl") for line in f.read_text().splitlines()]
+    assert records[0]["lr"] == 3e-4
+    page = (out / "report.html").read_text()
+    assert "no others were tried" in page
+    assert "batch on 320 images</td><td>256" in page
+    assert supernetic.resume(out) == result
+
+
+def test_rates_that_are_asked_for_are_tried(asked: dict[str, Any], tmp_path: Path) -> None:
+    few = {**asked, "models": "logistic,mlp:width=4,depth=1", "sizes": "20,40", "rates": "1e-7,0.01"}
+    result = select(**few, workers=1, out=tmp_path / "run")
+    assert len(list(tmp_path.glob("run/trainings/*/result.json"))) == result.trainings + 2
+    assert result.rates["logistic"] == 0.01  # nothing is learned with the other
+    with pytest.raises(RunError, match="rates is"):
+        select(**{**few, "rates": 0.01}, workers=1, out=tmp_path / "run")
+
+
+def test_runs_that_do_not_record_batches_are_still_read(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "run")
+    record = json.loads((finished / "select.json").read_text())
+    for name in ("tried", "batches", "processes"):
+        del record[name]
+    (tmp_path / "run/select.json").write_text(json.dumps(record))
+    assert "batches" not in str(read_result(tmp_path / "run"))
+    assert supernetic.report(tmp_path / "run").page
 
 
 def test_too_few_minutes_are_refused(asked: dict[str, Any], tmp_path: Path) -> None:
@@ -105,8 +158,8 @@ def test_a_run_that_took_too_long_says_so(asked: dict[str, Any], tmp_path: Path)
         (out / done).unlink()
     again = select(**few, workers=1, out=out)
     assert again.seconds >= result.seconds + 600
-    assert again.notes[0] == f"it took {again.seconds / 60:.1f} minutes, more than the 3 that it was fitted into"
-    assert again.notes[0] in (out / "report.html").read_text()
+    assert again.notes[1] == f"it took {again.seconds / 60:.1f} minutes, more than the 3 that it was fitted into"
+    assert again.notes[1] in (out / "report.html").read_text()
 
 
 def test_another_question_needs_another_directory(asked: dict[str, Any], finished: Path) -> None:
@@ -125,6 +178,11 @@ def test_another_question_needs_another_directory(asked: dict[str, Any], finishe
         ({"minutes": -1}, "minutes must be more than 0 and finite, got -1"),
         ({"workers": -1}, "workers must be at least 1, got -1"),
         ({"recipe": "none.toml"}, "none.toml: not readable"),
+        ({"rates": "fast"}, "rates must be numbers such as 3e-4,1e-3, got 'fast'"),
+        ({"rates": (0.1, -1)}, "rates must be positive and finite"),
+        ({"processes": 0}, "processes must be at least 1, got 0"),
+        ({"processes": 3}, "a batch must divide over 3 processes, with 2 images or more for each, got 64 images"),
+        ({"processes": 16, "sizes": "20,40"}, "a subset of 20 images has 18 to train on, too few for 16 processes"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(

@@ -53,7 +53,7 @@ def test_everything_that_matters_is_in_the_key() -> None:
     other = parse_model("convnet:width=3,depth=1", 10, 1, 8)
     changes: list[dict[str, Any]] = [
         {}, {"seed": 2}, {"size": 90}, {"on": "valid"}, {"stratified": True}, {"data": "x"}, {"model": other},
-        {"recipe": replace(asked().recipe, lr=0.5)},
+        {"recipe": replace(asked().recipe, lr=0.5)}, {"processes": 2},
     ]  # fmt: skip
     keys = [asked(**c).key for c in changes]
     assert len(set(keys)) == len(keys)
@@ -70,6 +70,31 @@ def test_small_subsets_have_small_batches() -> None:
     assert recipe_for(replace(RECIPE, batch_size=1), 250).batch_size == 1
     assert recipe_for(RECIPE, 250, 0.5).lr == 0.5
     assert recipe_for(RECIPE, 250).length == "15 epochs"
+
+
+def test_the_batch_of_a_recipe_is_only_cut_to_what_there_is() -> None:
+    kept = [recipe_for(RECIPE, n, min_batches=1).batch_size for n in (20, 250, 4000)]
+    assert kept == [18, 225, 256]
+    assert [recipe_for(RECIPE, n, min_batches=1, processes=2).batch_size for n in (250, 4000)] == [224, 256]
+    assert recipe_for(RECIPE, 20, processes=2).batch_size == 4
+
+
+@pytest.mark.slow
+def test_two_processes_share_the_batches_of_a_training(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without BN the mean of both halves' gradients is the gradient of the whole batch."""
+    recipe = replace(RECIPE, batch_size=30, length="3 epochs", lr=0.01, ema=0.5)
+    one = asked(model=parse_model("mlp:width=8,depth=1", 10, 1, 8), recipe=recipe)
+    wild = replace(one.recipe, lr=1e30, schedule="constant", optimiser="sgd")
+    steps: list[tuple[int, int, int]] = []
+    together = [replace(one, processes=2), replace(one, recipe=wild, processes=2)]
+    two, diverged = train_subsets(together, tmp_path, 1, lambda *at: steps.append(at))
+    (alone,) = train_subsets([one], tmp_path, 1, lambda *_: None)
+    assert two.path != alone.path
+    np.testing.assert_allclose(two.images(), alone.images(), rtol=1e-3, atol=1e-4)
+    assert (0, 9, 9) in steps
+    assert "diverged" in diverged.reason
+    assert "Warning" not in capfd.readouterr().err  # torch has much to say about idle weights, of which there are none
+    assert not (two.path / "checkpoints").exists()
 
 
 def test_what_diverges_says_so_and_has_no_scores(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_records, read_settings
 from supernetic.space import Space
+from supernetic.training.checkpoint import read
+from supernetic.training.recipe import Recipe
 
 TINY = "macro:channels=4,resolution=8,head=16"
 EVERY = {
@@ -31,6 +33,7 @@ EVERY = {
     "attentive": "attentive:resolutions=12+16,width=0.1",
     "scalenet": "scalenet:width=0.1,resolution=16,released=true",
     "scalenet-base": "scalenet-base:width=0.1,resolution=16,released=true",
+    "mixed": "mixed:channels=4,resolution=8",
     "deep-narrow": "deep-narrow:resolution=16",
     "shallow-wide": "shallow-wide:resolution=16",
 }
@@ -118,6 +121,24 @@ def test_two_processes_train_together_and_resume_to_the_same_bytes(tmp_path: Pat
     assert [read_settings(p).get("processes") for p in places] == [None, 2, 2]
     losses = [[r["loss"] for r in read_records(p / "metrics.jsonl")] for p in places]
     assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.05)  # BN sees half a batch
+
+
+@pytest.mark.slow
+def test_with_shared_bn_two_processes_are_one_with_the_whole_batch(tmp_path: Path) -> None:
+    """Elastic weights too, of which BN sees slices. Without it the losses differ: each process has half a batch."""
+    weights: dict[str, dict[str, Any]] = {}
+    losses: dict[str, list[float]] = {}
+    for name, processes, shared in (("one", 1, True), ("two", 2, True), ("apart", 2, False)):
+        recipe = Recipe(length="4 steps", batch_size=8, lr=0.05, sync_bn=shared)
+        train(EVERY["attentive"], recipe=recipe, limit=300, processes=processes, threads=1, out=tmp_path / name)
+        weights[name] = read(tmp_path / name / "supernet.safetensors")[0]
+        losses[name] = [r["loss"] for r in read_records(tmp_path / name / "metrics.jsonl")]
+    assert losses["two"] == pytest.approx(losses["one"], rel=1e-4)
+    assert losses["apart"] != pytest.approx(losses["one"], rel=1e-3)
+    for name, tensor in weights["one"].items():
+        assert np.allclose(weights["two"][name], tensor, rtol=1e-3, atol=1e-4), name
+    recorded = [read_settings(tmp_path / name)["recipe"].get("sync_bn") for name in ("one", "apart")]
+    assert recorded == [True, None]
 
 
 def until_unlocked(run: Path) -> None:

@@ -35,7 +35,11 @@ def rank(
     combine: str = MEAN_RANK,
     bn: str = "recalibrate",
     data: str | Path = "embedded",
+    image_size: int | None = None,
+    valid: float | None = None,
     workers: int = 1,
+    device: str = "auto",
+    precision: str = "no",
     seed: int = 0,
     trust_code: bool = False,
     on_event: OnEvent | None = None,
@@ -72,7 +76,12 @@ def rank(
         combine: How several scores are combined: "mean-rank" or "log-rank".
         bn: Where a supernet's BN statistics come from: "recalibrate", "batch" or "running".
         data: Images for proxies and for trainings on a subset.
+        image_size: Pixels that these images are brought to before networks resize them to their own. By default their
+            own at once.
+        valid: Validation images that trainings on a subset are scored by: their number or, below 1, their share.
         workers: Trainings on a subset at a time.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
+        precision: Of supernets and of trainings on a subset: `no` (mixed precision), `fp16` or `bf16`.
         seed: Of all random numbers.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives how many networks are scored.
@@ -83,7 +92,8 @@ def rank(
     if not top or min(top) < 2:
         raise InputError(f"top-N sizes must be at least 2, got {', '.join(map(str, top)) or 'none'}")
     whole = find_table(catalog.space(space), table, truth, score, against)
-    parser = ScoreParser(whole, ScoreSettings(combine, bn, data, workers, seed))
+    settings = ScoreSettings(combine, bn, data, workers, seed, image_size, valid, device, precision)
+    parser = ScoreParser(whole, settings)
     comparison = Comparison.parse(parser, truth, score, against)
     size = sample_size(comparison.usual_sample, sample, sample_top)
     merge = whole.counts_networks if unique is None else unique

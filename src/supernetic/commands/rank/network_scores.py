@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ...benchmarks import Column, Table
 from ...benchmarks.table import Floats, Ints
 from ...errors import InputError, UnknownNameError
 from ...evaluators.evaluator import Evaluator
+from ...hardware import CPU, Hardware
 from ...objective import Metrics
 from ...progress import Event, OnEvent, ignore
 from ...proxies import PREFIX, PROXIES, full_name
@@ -22,6 +23,7 @@ from .run_score import metric_remark, sign_of
 from .scores import Answers, SampleSize, Score
 
 if TYPE_CHECKING:
+    from ...blueprint import Blueprint
     from ...datasets import Dataset
     from ...evaluators.subset_training import SubsetTrainingEvaluator
 
@@ -31,6 +33,29 @@ TRAINING_CHUNK = 10  # networks of a worker between two events, where there are 
 SUBSET = "subset"  # as in `subset:size=500`
 SUBSET_METRICS = ("calibrated_cross_entropy", "cross_entropy", "accuracy")
 EPOCHS, LEARNING_RATE = 15, 0.006  # as `select` has them; the rate is the middle one of those that it tries
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """Images, and how they are read.
+
+    Args:
+        source: A name or a path.
+        image_size: Pixels that they are brought to; None: the resolution of the networks.
+        valid: Number or share of validation images; None: as `datasets.load` has it.
+    """
+
+    source: str | Path = "embedded"
+    image_size: int | None = None
+    valid: float | None = None
+
+    def load(self, blueprint: Blueprint, on_event: OnEvent, **options: Any) -> Dataset:
+        """The images for networks like this one."""
+        from ...datasets import load
+
+        resolution = self.image_size or blueprint.resolution
+        gray = blueprint.in_channels == 1
+        return load(self.source, resolution=resolution, gray=gray, valid=self.valid, on_event=on_event, **options)
 
 
 # --- zero-cost proxies ------------------------------------------------------------------------------------------------
@@ -49,11 +74,13 @@ class ProxyBatch:
         data: Images, which are turned to the resolution and channels of the space.
         seed: Of the weights and the mini-batch.
         names: The proxies.
+        device: Where networks are built and run.
     """
 
-    data: str | Path = "embedded"
+    data: ImageOptions = ImageOptions()
     seed: int = 0
     names: list[str] = field(default_factory=list)
+    device: str = "cpu"
     _answers: dict[Arch, Metrics] = field(default_factory=dict)
 
     def add(self, name: str) -> ProxyScore:
@@ -67,16 +94,11 @@ class ProxyBatch:
 
         waiting = [a for a in dict.fromkeys(archs) if a not in self._answers]
         if waiting:
-            evaluate = ProxyEvaluator(space, self._dataset(space, waiting[0]), tuple(self.names), seed=self.seed)
+            dataset = self.data.load(space.blueprint(waiting[0]), on_event, seed=self.seed)
+            evaluate = ProxyEvaluator(space, dataset, tuple(self.names), seed=self.seed, device=self.device)
             metrics = in_chunks(evaluate, waiting, PROXY_CHUNK, " + ".join(self.names), on_event)
             self._answers.update(zip(waiting, metrics, strict=True))
         return [self._answers[a] for a in archs]
-
-    def _dataset(self, space: Space, arch: Arch) -> Dataset:
-        from ...datasets import load
-
-        blueprint = space.blueprint(arch)
-        return load(self.data, resolution=blueprint.resolution, gray=blueprint.in_channels == 1, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -150,13 +172,15 @@ class SubsetTrainingScore(Score):
         data: Images, which are turned to the resolution and channels of the space.
         seed: The first seed of the subsets and the trainings.
         workers: Trainings at a time.
+        hardware: Where they run.
     """
 
     name: str
     settings: SubsetSettings
-    data: str | Path = "embedded"
+    data: ImageOptions = ImageOptions()
     seed: int = 0
     workers: int = 1
+    hardware: Hardware = CPU
     is_measured: ClassVar[bool] = True
     can_be_truth: ClassVar[bool] = False
     usual_sample: ClassVar[SampleSize] = TRAINING_SAMPLE
@@ -165,18 +189,17 @@ class SubsetTrainingScore(Score):
         """Train each architecture; cross-entropy has its sign reversed."""
         archs = list(table.take(rows))
         chunk = 1 if self.workers == 1 else TRAINING_CHUNK * self.workers
-        answers = in_chunks(self._evaluator(table.space, archs[0]), archs, chunk, self.name, on_event)
+        answers = in_chunks(self._evaluator(table.space, archs[0], on_event), archs, chunk, self.name, on_event)
         metric = f"valid/{self.settings.metric}"
         values, remarks = missing_last([sign_of(metric) * a[metric] for a in answers], self.name)
         return Answers(Column(values, split="valid"), [metric_remark(self.name, metric), *remarks])
 
-    def _evaluator(self, space: Space, arch: Arch) -> SubsetTrainingEvaluator:
-        from ...datasets import load
+    def _evaluator(self, space: Space, arch: Arch, on_event: OnEvent) -> SubsetTrainingEvaluator:
         from ...evaluators.subset_training import SubsetTrainingEvaluator
         from ...jobs.select.trainings import RECIPE, recipe_for
 
         first, settings = space.blueprint(arch), self.settings
-        dataset = load(self.data, resolution=first.resolution, gray=first.in_channels == 1)
+        dataset = self.data.load(first, on_event)
         if first.classes < (classes := len(dataset.classes)):
             raise InputError(f"{dataset.name} has {classes} classes, networks of {space.name} have {first.classes}")
         recipe = recipe_for(replace(RECIPE, length=f"{settings.epochs} epochs"), settings.size, settings.lr)
@@ -189,6 +212,7 @@ class SubsetTrainingScore(Score):
             settings.stratified,
             workers=self.workers,
             seed=self.seed,
+            hardware=self.hardware,
         )
 
 

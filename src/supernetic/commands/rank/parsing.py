@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,11 +16,21 @@ from ... import catalog
 from ...benchmarks import Table
 from ...costs import METRICS
 from ...errors import InputError, RunError, TableError, UnknownNameError
+from ...hardware import AUTO, Hardware, require_names, settle_hardware
+from ...jobs.request import require_at_least
 from ...proxies import PROXIES
 from ...ranking.combine import COMBINATIONS, LOG_RANK, MEAN_RANK
 from ...runs.directory import SETTINGS
 from ...space import Arch, Archs, Space
-from .network_scores import SUBSET, ProxyBatch, SubsetTrainingScore, is_proxy, is_subset_training, parse_subset
+from .network_scores import (
+    SUBSET,
+    ImageOptions,
+    ProxyBatch,
+    SubsetTrainingScore,
+    is_proxy,
+    is_subset_training,
+    parse_subset,
+)
 from .run_score import RunScore, find_runs, metric_of
 from .scores import (
     Combined,
@@ -51,6 +62,10 @@ class ScoreSettings:
         data: Images for proxies and for trainings on a subset.
         workers: Trainings on a subset at a time.
         seed: Of the weights and mini-batches of proxies and trainings.
+        image_size: Pixels that the images are brought to; None: the resolution of the networks.
+        valid: Number or share of validation images; None: as `datasets.load` has it.
+        device: Where networks are scored and trained.
+        precision: Mixed precision of supernets and trainings.
     """
 
     combine: str = MEAN_RANK
@@ -58,12 +73,24 @@ class ScoreSettings:
     data: str | Path = "embedded"
     workers: int = 1
     seed: int = 0
+    image_size: int | None = None
+    valid: float | None = None
+    device: str = AUTO
+    precision: str = "no"
 
     def __post_init__(self) -> None:
+        require_at_least("image_size", self.image_size, 1)
+        require_at_least("valid", self.valid, 0)
+        require_names(self.device, self.precision)
         if self.combine not in COMBINATIONS:
             raise UnknownNameError("way to combine scores", self.combine, COMBINATIONS)
         if self.workers < 1:
             raise InputError(f"workers must be at least 1, got {self.workers}")
+
+    @cached_property
+    def hardware(self) -> Hardware:
+        """Settled by the first score that computes with networks: the others need no torch."""
+        return settle_hardware(self.device, self.precision)
 
 
 class ScoreParser:
@@ -76,9 +103,13 @@ class ScoreParser:
 
     def __init__(self, table: Table, settings: ScoreSettings) -> None:
         self.table, self.settings = table, settings
-        self._proxies = ProxyBatch(settings.data, settings.seed)
+        self._images = ImageOptions(settings.data, settings.image_size, settings.valid)
         self._scores: dict[str, Score] = {}  # by name
         self._texts: dict[str, Score] = {}  # by text: the same text is the same score
+
+    @cached_property
+    def _proxies(self) -> ProxyBatch:
+        return ProxyBatch(self._images, self.settings.seed, device=self.settings.hardware.device)
 
     def parse(self, given: Any, role: str = "score") -> Score:
         """The score that is given, or several as one.
@@ -140,9 +171,11 @@ class ScoreParser:
         if file := _FILE.fullmatch(text):
             return FileColumn(text, file[1], file[2] or "")
         if runs := find_runs(text):
-            return RunScore(text, runs[0], metric_of(runs[1]), settings.bn)
+            return RunScore(text, runs[0], metric_of(runs[1]), settings.bn, settings.hardware)
         if is_subset_training(text):
-            return SubsetTrainingScore(text, parse_subset(text), settings.data, settings.seed, settings.workers)
+            return SubsetTrainingScore(
+                text, parse_subset(text), self._images, settings.seed, settings.workers, settings.hardware
+            )
         if is_proxy(text):
             return self._proxies.add(text)
         if text and Path(text).is_dir():

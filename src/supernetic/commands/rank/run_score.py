@@ -15,6 +15,7 @@ import numpy as np
 from ...benchmarks import Column, Table
 from ...benchmarks.table import Ints
 from ...errors import InputError, RunError
+from ...hardware import Hardware
 from ...jobs.train.score import is_run, translated
 from ...jobs.train.score import score as evaluate
 from ...metrics import better
@@ -42,12 +43,14 @@ class RunScore(Score):
         runs: The run of a supernet, or those of all parts of a few-shot supernet.
         metric: The full name of a metric of the validation split, or of the weight angle.
         bn: Where BN statistics come from: recalibrate, batch or running.
+        hardware: Where networks are scored; by default where the supernet was trained, if this machine has that.
     """
 
     name: str
     runs: tuple[str, ...]
     metric: str
     bn: str = "recalibrate"
+    hardware: Hardware | None = None
     is_measured: ClassVar[bool] = True
     can_be_truth: ClassVar[bool] = False
     usual_sample: ClassVar[SampleSize] = RUN_SAMPLE
@@ -81,7 +84,7 @@ class RunScore(Score):
         return (
             angles(run, space, archs)
             if self.metric == ANGLE
-            else evaluate(run, space, archs, bn=self.bn, progress=report)
+            else evaluate(run, space, archs, bn=self.bn, hardware=self.hardware, progress=report)
         )
 
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...blueprint import Blueprint
 from ...evaluators import Evaluator
+from ...hardware import CPU, Hardware
 from ...runs.directory import Run
 from ...space import Space
+from ..time_plan import rescale_recipe
 from .candidates import Candidate
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
     from ...networks.baselines import Baseline
+    from ...networks.pool import Training
     from ...supernets.supernet import Supernet
     from ...training.recipe import Recipe
+    from ...training.schedule import Plan as Schedule
 
+WHOLE = (0.0, 1.0)  # of a schedule
 COMPARE, TEST, JUDGE, EXPORT = "compare", "test", "judge", "export"  # names of the steps
 
 
@@ -34,11 +41,15 @@ class Comparison:
         score: The metric by which networks were searched for.
         workers: Trainings at a time.
         seed: Of all randomness.
-        supernet: The trained supernet of the run.
+        supernet: The trained supernet of the run; None if there is none.
         scorer: The evaluator that the search used, for the run.
         candidates: The networks, and remarks on controls that are missing.
         baselines: The user's own networks by name.
         derives: Whether chosen networks are also tested with the supernet's own weights.
+        lengths: Steps of each network's training by name, for the run; None: the recipe's own length for all.
+        compares_finished: Whether the recommended model and its controls were all trained to the end, so that they are
+            compared after all of their training and not after the first round.
+        hardware: Where finished networks are trained and tested.
     """
 
     space: Space
@@ -49,11 +60,51 @@ class Comparison:
     score: str
     workers: int
     seed: int
-    supernet: Callable[[Run], Supernet]
+    supernet: Callable[[Run], Supernet] | None
     scorer: Callable[[Run], Evaluator]
     candidates: Callable[[Run], tuple[Sequence[Candidate], Sequence[str]]]
     baselines: Mapping[str, Baseline] = field(default_factory=dict)
     derives: bool = True
+    lengths: Callable[[Run, Sequence[Candidate]], Mapping[str, int]] | None = None
+    compares_finished: bool = False
+    hardware: Hardware = CPU
+
+    def training(
+        self,
+        network: Blueprint | Baseline,
+        steps: int | None = None,
+        start: Path | None = None,
+        processes: int = 1,
+        part: tuple[float, float] = WHOLE,
+    ) -> Training:
+        """The training of a network.
+
+        Args:
+            network: What is trained.
+            steps: How long; None: as the recipe says.
+            start: Weights to start from; None: from scratch.
+            processes: That train it together.
+            part: Which part of a linear schedule these steps are, from 0 to 1: the learning rate goes on falling from
+                one part to the next.
+        """
+        from ...networks.pool import Training
+
+        recipe = self.recipe if steps is None else rescale_recipe(self.recipe, self.schedule, steps)
+        if part != WHOLE:
+            first, last = (recipe.lr + (recipe.lr_end - recipe.lr) * at for at in part)
+            warmup = "0 steps" if part[0] else recipe.warmup
+            recipe = replace(recipe, lr=first, lr_end=last, warmup=warmup)
+        return Training(
+            network, recipe, self.seed, self.loading, start, self.dataset.fingerprint, processes,
+            self.hardware.device, self.hardware.precision,
+        )  # fmt: skip
+
+    @property
+    def schedule(self) -> Schedule:
+        """The recipe's own length."""
+        from ...training.schedule import plan_of
+
+        return plan_of(self.recipe, max(1, len(self.dataset.splits["train"]) // self.recipe.batch_size))
 
     @property
     def trains(self) -> bool:

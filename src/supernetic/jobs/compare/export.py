@@ -123,8 +123,8 @@ def card_of(run: Path, record: NetworkRecord, network: Network) -> Card:
         params=costs.params,
         metrics=_metrics(record),
         seeds=(training["seed"],) if "seed" in training else (),
-        recipe=", ".join(str(recipe[k]) for k in ("title", "length") if recipe.get(k)),
-        notes=_notes(record, training),
+        recipe=_recipe(recipe, record),
+        notes=_notes(record, run),
         data_resolution=0 if data["resolution"] == blueprint.resolution else data["resolution"],
         licence=data.get("licence", ""),
     )
@@ -151,16 +151,28 @@ def _metrics(record: NetworkRecord) -> dict[str, float]:
     """What was measured with the very weights that are exported."""
     latency: MetricValues = {k: v for k, v in (record.latency or {}).items() if not isinstance(v, str)}
     if record.exports_inherited:  # `test` is of the network that was trained for comparison, if there is one
-        kinds = (record.score, record.inherited if record.trained else record.test, latency)
+        kinds = (record.score, record.exported_test, latency)
     else:
         kinds = (record.trained, record.test, latency)
     measured = {k: v for metrics in kinds for k, v in (metrics or {}).items()}
     return {k: v for k, v in measured.items() if v is not None and k.startswith(("valid/", "test/", "latency/"))}
 
 
-def _notes(record: NetworkRecord, training: Mapping[str, Any]) -> tuple[str, ...]:
+def _recipe(recipe: Mapping[str, Any], record: NetworkRecord) -> str:
+    """Title and length; the recipe does not know how long a network was trained that went on for several rounds."""
+    length = f"{record.steps:,} steps in several rounds" if _went_on(record) else recipe.get("length")
+    return ", ".join(str(text) for text in (recipe.get("title"), length) if text)
+
+
+def _went_on(record: NetworkRecord) -> bool:
+    return record.first_key is not None and not record.exports_inherited
+
+
+def _notes(record: NetworkRecord, run: Path) -> tuple[str, ...]:
+    recommended = ("This is the model that the search recommends.",) if record.recommended else ()
     if record.exports_inherited:
-        return ("Its weights are those of the supernet; it was not trained on its own.",)
-    if training.get("start", "scratch") != "scratch":
-        return ("Its training began with the weights of the supernet.",)
-    return ()
+        return (*recommended, "Its weights are those of the supernet; it was not trained on its own.")
+    first = read_settings(run / NETWORK_TRAININGS / str(record.first_key or record.key))
+    if first.get("start", "scratch") != "scratch":
+        return (*recommended, "Its training began with the weights of the supernet.")
+    return recommended

@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 
-def comparison_steps(comparison: Comparison, send: OnEvent) -> list[Step]:
+def comparison_steps(comparison: Comparison, send: OnEvent, finish: Step | None = None) -> list[Step]:
     """The end of a search: train, test, judge and export the networks.
 
     Args:
         comparison: The networks, and how they are trained.
         send: Receives progress.
+        finish: A step between training and testing, in which some networks are trained further.
 
     Returns:
         The steps.
     """
     return [
         Step(COMPARE, TRAINED_NETWORKS, lambda run: train_networks(comparison, run, send)),
+        *([] if finish is None else [finish]),
         Step(TEST, NETWORKS, lambda run: test_networks(comparison, run, send)),
         Step(JUDGE, TRUST, lambda run: judge(comparison, run)),
         Step(EXPORT, EXPORTED, lambda run: export_models(run, send)),

@@ -1,7 +1,8 @@
 """The steps `test` and `judge`: every network on the test split, once, and what may be believed.
 
-correct.json     which test images each network gets right, packed
-networks.json    the records of `trained.json` with test metrics and latency; written last, by `test`
+correct.json     which test images each network gets right, packed: `networks` after the first round, in which all were
+                 trained alike, `finished` after all training, for those that were trained any further
+networks.json    the records of the trained networks with test metrics and latency; written last, by `test`
 trust.json       facts for the verdict, from these files alone, by `judge`
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,17 @@ from ...costs import costs_of
 from ...progress import Event, OnEvent
 from ...ranking import verdict
 from ...ranking.ensemble import quality
-from ...runs.directory import Run
-from ...runs.files import CORRECT, NETWORK_TRAININGS, NETWORKS, TRUST, WEIGHTS
-from ...runs.records import MetricValues, NetworkRecord, networks_text, read_json, read_networks, read_trained_networks
+from ...runs.directory import Run, read_settings
+from ...runs.files import CORRECT, DECISIONS, NETWORK_TRAININGS, NETWORKS, TRAINED_NETWORKS, TRUST, WEIGHTS
+from ...runs.records import (
+    MetricValues,
+    NetworkRecord,
+    networks_of,
+    networks_text,
+    read_json,
+    read_networks,
+    read_trained_networks,
+)
 from ...space import Space
 from .comparison import TEST, Comparison
 from .train import load_inherited, numbers
@@ -43,7 +52,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 def test_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
-    """Take the step `test`: evaluate every network once. No other step sees the test split.
+    """Take the step `test`: evaluate every network. No other step sees the test split.
 
     Args:
         comparison: The data and the user's own networks.
@@ -52,41 +61,50 @@ def test_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
     """
     trained = read_trained_networks(run.path)
     records: list[NetworkRecord] = []
-    correct: dict[str, Bools] = {}
+    alike: dict[str, Bools] = {}
+    finished: dict[str, Bools] = {}
     for i, record in enumerate(trained, 1):
-        for inherited, network in _networks(comparison, run, record):
-            metrics, right = _tested(comparison, network)
-            record = _with_test(record, metrics, inherited)
-            correct.setdefault(record.name, right)
-            record = replace(record, latency=record.latency or _latency(network))
-        records.append(record)
+        tested: dict[str, Any] = {}
+        for field, network in _networks(comparison, run, record):
+            tested[field], right = _tested(comparison, network)
+            if field == "test" and record.first_key:
+                finished[record.name] = right
+            else:  # the first of them: the supernet's weights are compared only where there are no others
+                alike.setdefault(record.name, right)
+            if record.chosen and "latency" not in tested:  # one second each: too long for all the others
+                tested["latency"] = _latency(network)
+        records.append(replace(record, **tested))
         send(Event(TEST, record.name, done=i, total=len(trained)))
-    packed = {name: np.packbits(right).tobytes().hex() for name, right in correct.items()}
     images = len(comparison.dataset.splits["test"])
-    run.write(CORRECT, json.dumps({"images": images, "networks": packed}) + "\n")
+    run.write(CORRECT, json.dumps({"images": images, "networks": _packed(alike), "finished": _packed(finished)}) + "\n")
     run.write(NETWORKS, networks_text(records))
 
 
-def _networks(comparison: Comparison, run: Run, record: NetworkRecord) -> Iterator[tuple[bool, nn.Module]]:
-    """Whether the weights are the supernet's, and the network; the first one is compared with others."""
+def _packed(correct: Mapping[str, Bools]) -> dict[str, str]:
+    return {name: np.packbits(right).tobytes().hex() for name, right in correct.items()}
+
+
+def _networks(comparison: Comparison, run: Run, record: NetworkRecord) -> Iterator[tuple[str, nn.Module]]:
+    """The field of the record that gets the metrics, and the network: after each training, with each kind of weights.
+
+    `test` is of the network's own training, where there was one; then the supernet's weights have another field.
+    """
     if record.key is not None and not record.failed:
-        yield False, load_trained(comparison, run, record)
+        if record.first_key:
+            yield "first_test", load_trained(comparison, run, record, record.first_key)
+        yield "test", load_trained(comparison, run, record)
     if record.inherited_weights:
-        yield True, load_inherited(run.path, record.name)
+        yield "inherited" if record.key else "test", load_inherited(run.path, record.name)
 
 
-def _with_test(record: NetworkRecord, metrics: MetricValues | None, inherited: bool) -> NetworkRecord:
-    """`test` is of the network's own training, where there was one; then the supernet's weights have another field."""
-    return replace(record, inherited=metrics) if inherited and record.key else replace(record, test=metrics)
-
-
-def load_trained(comparison: Comparison, run: Run, record: NetworkRecord) -> nn.Module:
+def load_trained(comparison: Comparison, run: Run, record: NetworkRecord, key: str | None = None) -> nn.Module:
     """Load a network with the weights of its own training.
 
     Args:
         comparison: Knows the user's own networks, which no blueprint describes.
         run: The run.
         record: The network's record.
+        key: Of the training; by default that of the last one.
 
     Returns:
         The network in evaluation mode.
@@ -94,7 +112,7 @@ def load_trained(comparison: Comparison, run: Run, record: NetworkRecord) -> nn.
     from ...networks.pool import read_trained
     from ...training.checkpoint import read
 
-    path, baseline = run.path / NETWORK_TRAININGS / str(record.key), comparison.baselines.get(record.name)
+    path, baseline = run.path / NETWORK_TRAININGS / str(key or record.key), comparison.baselines.get(record.name)
     if baseline is None:
         return read_trained(path).load()
     network = baseline.build()
@@ -105,7 +123,7 @@ def load_trained(comparison: Comparison, run: Run, record: NetworkRecord) -> nn.
 def _tested(comparison: Comparison, network: nn.Module) -> tuple[MetricValues | None, Bools]:
     from ...networks.pool import evaluate
 
-    metrics, correct = evaluate(network, comparison.dataset, "test")
+    metrics, correct = evaluate(network.to(comparison.hardware.device), comparison.dataset, "test")
     return numbers(metrics), correct
 
 
@@ -136,29 +154,68 @@ def judge(comparison: Comparison, run: Run) -> None:
         run: The run.
     """
     records = read_networks(run.path)
-    tau = _agreement(comparison.score, records)
-    contests = list(_contests(records, _correct(run)))
+    rounds = sum(str(r["decision"]).startswith("round-") for r in run.read(DECISIONS))
+    steps_per_epoch = len(comparison.dataset.splits["train"]) / comparison.recipe.batch_size
+    seconds = read_settings(run.path)["plan"]["rounds"][0] if rounds else None
+    footing = _Footing(_first_steps(run, records), steps_per_epoch, seconds)
+    correct = _correct(run, "networks")
+    if comparison.compares_finished and (finished := _correct(run, "finished")):
+        steps = {r.name: r.steps for r in records if r.steps is not None and r.name in finished}
+        footing, correct = _Footing(steps, steps_per_epoch, None), finished
+    contests = list(_contests(records, correct, footing))
     trust = {
-        "tau": tau.to_json(),
+        "tau": _agreement(comparison.score, records).to_json(),
         "comparisons": [c.to_json() for c in contests],
         "beaten": sum(c.won for c in contests),
         "of": len(contests),
-        "table": _in_table(comparison.space, records),
+        "table": _in_table(comparison.space, comparison.dataset.name, records),
+        "rounds": rounds,
+        "steps_per_epoch": steps_per_epoch,
+        "test_images": len(comparison.dataset.splits["test"]),
     }
     run.write(TRUST, json.dumps(trust, indent=1) + "\n")
 
 
-def _correct(run: Run) -> dict[str, Bools]:
-    """Which test images each network gets right."""
+@dataclass(frozen=True)
+class _Footing:
+    """How long networks were trained before they were compared."""
+
+    steps: Mapping[str, int]  # by name
+    steps_per_epoch: float
+    seconds: float | None  # of each of them; None if steps were equal, not times
+
+    def of(self, model: str, control: str) -> dict[str, Any]:
+        """The facts for a comparison; none for networks that were not trained on their own."""
+        if model not in self.steps or control not in self.steps:
+            return {}
+        steps = self.steps[model], self.steps[control]
+        epochs = tuple(round(s / self.steps_per_epoch, 2) for s in steps)
+        return {"steps": steps, "epochs": epochs, "seconds": self.seconds}
+
+
+def _first_steps(run: Run, records: Sequence[NetworkRecord]) -> dict[str, int]:
+    """Steps of the training in which all networks were trained alike, by name."""
+    first = networks_of(read_json(run.path / TRAINED_NETWORKS), run.path / TRAINED_NETWORKS)
+    steps = {r.key: r.steps for r in first if r.key is not None}
+    known = {r.name: steps.get(r.first_key or r.key or "") for r in records}
+    return {name: n for name, n in known.items() if n is not None}
+
+
+def _correct(run: Run, when: str) -> dict[str, Bools]:
+    """Which test images each network gets right: after the first round (`networks`), or after more (`finished`)."""
     stored = read_json(run.path / CORRECT)
     n = int(stored["images"])
-    packed = {name: np.frombuffer(bytes.fromhex(text), np.uint8) for name, text in stored["networks"].items()}
+    packed = {name: np.frombuffer(bytes.fromhex(text), np.uint8) for name, text in stored[when].items()}
     return {name: np.unpackbits(bits, count=n).astype(bool) for name, bits in packed.items()}
 
 
 def _agreement(score: str, records: Sequence[NetworkRecord]) -> verdict.Agreement:
-    """Between the score and the accuracy after training, over the networks of the space."""
-    pairs = [(quality(score, _floats(r.score)), _floats(r.trained)[ACCURACY]) for r in records if r.score and r.trained]
+    """Between the score and the accuracy after a training that was alike, over the networks of the space."""
+    pairs = [
+        (quality(score, _floats(r.score)), _floats(r.first_trained)[ACCURACY])
+        for r in records
+        if r.score and r.first_trained
+    ]
     return verdict.agreement(score, f"{ACCURACY} after training", [x for x, _ in pairs], [y for _, y in pairs])
 
 
@@ -166,28 +223,36 @@ def _floats(metrics: MetricValues) -> dict[str, float]:
     return {k: float("nan") if v is None else v for k, v in metrics.items()}
 
 
-def _contests(records: Sequence[NetworkRecord], correct: Mapping[str, Bools]) -> Iterator[verdict.Comparison]:
+def _contests(
+    records: Sequence[NetworkRecord], correct: Mapping[str, Bools], footing: _Footing
+) -> Iterator[verdict.Comparison]:
     for r in records:
         if r.against and r.name in correct and r.against in correct:
-            yield verdict.compare(r.against, r.name, r.role, correct[r.against], correct[r.name])
+            contest = verdict.compare(r.against, r.name, r.role, correct[r.against], correct[r.name])
+            yield replace(contest, **footing.of(r.against, r.name))
 
 
-def _in_table(space: Space, records: Sequence[NetworkRecord]) -> dict[str, Any] | None:
-    """Where the chosen stand in the space's benchmark, if it has one and the networks are of the same kind."""
+def _in_table(space: Space, data: str, records: Sequence[NetworkRecord]) -> dict[str, Any] | None:
+    """Where the models stand in the space's benchmark, if it has one and both networks and images are of its kind."""
     if space.name not in catalog.TABLES:
         return None
     table = catalog.table(space.name)
-    column = next((n for n, c in table.columns.items() if c.is_test and c.unit == "%"), "")
+    column = next((n for n, c in table.columns.items() if c.is_test and c.unit == "%" and _same(c.dataset, data)), "")
     if table.space.choices != space.choices or not column:
         return None
     table = table.unique()
     values = table[column].values
-    places = list(_places(space, table, column, [r for r in records if r.chosen]))
+    places = list(_places(space, table, column, [r for r in records if r.chosen and r.arch is not None]))
     if not places:
         return None
     first = min(places, key=lambda p: p["rank"])
     about = {"column": column, "dataset": table[column].dataset}
     return {**about, "of": len(values), "best": float(np.nanmax(values)), **first, "models": places}
+
+
+def _same(dataset: str, data: str) -> bool:
+    """Whether a table's data set is the run's: `CIFAR-10` is `cifar10`."""
+    return dataset.replace("-", "").lower() == data.replace("-", "").lower()
 
 
 def _places(space: Space, table: Table, column: str, chosen: Sequence[NetworkRecord]) -> Iterator[dict[str, Any]]:

@@ -44,8 +44,15 @@ def train_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
         zip([c.name for c in of_space], comparison.scorer(run)([architecture(c) for c in of_space]), strict=True)
     )
     derived = _derive(comparison, run, entries)
-    trained = _train(comparison, run, entries, derived, send) if comparison.trains else {}
-    records = [_record(comparison, c, scores.get(c.name), trained.get(c.name), derived.get(c.name)) for c in entries]
+    steps = comparison.lengths(run, entries) if comparison.lengths and comparison.trains else {}
+    trained = _train(comparison, run, entries, steps, derived, send) if comparison.trains else {}
+    records = [
+        _record(
+            comparison, c, scores.get(c.name), trained.get(c.name), steps.get(c.name, comparison.schedule.steps),
+            derived.get(c.name),
+        )
+        for c in entries
+    ]  # fmt: skip
     run.write(TRAINED_NETWORKS, networks_text(records))
 
 
@@ -58,7 +65,7 @@ def _derive(
 
     inherit = comparison.retrain in ("inherit", "none")
     needed = [c for c in entries if c.arch is not None and (c.role == CHOSEN or inherit)]
-    if not (needed and comparison.derives):
+    if not needed or not comparison.derives or comparison.supernet is None:
         return {}
     supernet = comparison.supernet(run)
     derived = {c.name: derive(supernet, architecture(c), comparison.dataset, seed=comparison.seed) for c in needed}
@@ -98,6 +105,7 @@ def _train(
     comparison: Comparison,
     run: Run,
     entries: Sequence[Candidate],
+    steps: Mapping[str, int],
     derived: Mapping[str, tuple[Network, FoldReport | None]],
     send: OnEvent,
 ) -> dict[str, Trained]:
@@ -106,8 +114,7 @@ def _train(
 
     def training(c: Candidate) -> Training:
         start = inherited_file(run.path, c.name) if comparison.retrain == "inherit" and c.name in derived else None
-        data = comparison.dataset.fingerprint
-        return Training(c.network, comparison.recipe, comparison.seed, comparison.loading, start, data)
+        return comparison.training(c.network, steps.get(c.name), start)
 
     def report(i: int, done: int, steps: int) -> None:
         send(Event(COMPARE, item=entries[i].name, done=done, total=steps))
@@ -123,6 +130,7 @@ def _record(
     candidate: Candidate,
     score: Metrics | None,
     trained: Trained | None,
+    steps: int,
     derived: tuple[Network, FoldReport | None] | None,
 ) -> NetworkRecord:
     fold = derived[1] if derived else None
@@ -138,6 +146,7 @@ def _record(
         key=trained.key if trained else None,
         score=numbers(score),
         trained=numbers(trained.metrics) if trained else None,
+        steps=steps if trained else None,
         failed=trained.reason if trained else "",
         fold=fold.to_json() if fold else None,
         weights=exported if candidate.role == CHOSEN else "",

@@ -13,8 +13,8 @@ import numpy as np
 from ...costs import costs_of
 from ...datasets import DataLike, source_of
 from ...evaluators import Evaluator
+from ...hardware import Hardware, settle_hardware
 from ...objective import parse_quantity
-from ...parallel.workers import usual_workers
 from ...progress import Event, OnEvent
 from ...reports.scale import write_scale
 from ...runs.directory import Run
@@ -29,11 +29,11 @@ from ...spaces.scaled import Scaled
 from ..compare.comparison import Comparison
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
-from ..search.choose_space import AUTO, check_images
+from ..search.choose_space import AUTO, check_images, check_splits
 from ..search.score import SCORE
 from ..speed import measure
 from ..time_plan import rescale_recipe
-from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
+from ..train.prepare import TRAIN, PreparedTraining, loading_of, prepare_training
 from ..train.supernet_run import trained_supernet
 from .plan import ScalePlan, make_plan
 from .request import ORDER_NETWORKS, ScaleRequest
@@ -73,7 +73,10 @@ def scale(
     threads: int | None = None,
     workers: int | None = None,
     device: str = "auto",
+    precision: str = "no",
     seed: int = 0,
+    image_size: int | None = None,
+    valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -104,9 +107,13 @@ def scale(
         retrain_recipe: Training settings of finished networks.
         limit: Take a subset of this many images.
         threads: Processor threads of the super-supernet's training; half the processors by default.
-        workers: Networks that are trained at a time; as many as processors by default.
-        device: `cpu`, `cuda` or `auto`.
+        workers: Networks that are trained at a time; by default as many as processors, or one per GPU.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
+        precision: `no` (mixed precision), `fp16` or `bf16`.
         seed: Of all randomness.
+        image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
+        valid: Validation images: their number or, below 1, their share of the training images, which they are cut
+            from. A tenth by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -117,7 +124,8 @@ def scale(
     """
     request = ScaleRequest(
         source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds,
-        population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device, seed,
+        population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device,
+        precision, seed, image_size, valid,
     )  # fmt: skip
     return run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
@@ -138,16 +146,21 @@ class ScaleJob(Job[ScalePlan, Family]):
     @classmethod
     def prepare(cls, request: ScaleRequest, send: OnEvent) -> ScaleJob:
         """Load and check everything, before anything is written."""
-        training, budgets, notes = _training(request)
+        training, budgets, notes = _training(request, send)
         for line in notes:
             send(Event("prepare", line))
         recipe = network_recipe(request.retrain_recipe)
-        return cls(request, training, budgets, recipe, request.workers or usual_workers(), notes)
+        return cls(request, training, budgets, recipe, training.hardware.workers(request.workers), notes)
 
     @property
     def title(self) -> str:
         """The job's name."""
         return "scale"
+
+    @property
+    def hardware(self) -> Hardware:
+        """As requested."""
+        return self.training.hardware
 
     @property
     def space(self) -> Scaled:
@@ -188,8 +201,9 @@ class ScaleJob(Job[ScalePlan, Family]):
         archs: list[Arch] = [tuple(a) for a in Hierarchical("uniform").sample(self.space, rng, MEASURED_ARCHS).tolist()]
         macs = np.sort(costs_of(self.space, np.array(archs, dtype=np.int8)), kind="stable")
         speed = measure(
-            training.supernet, training.dataset, training.recipe, self.recipe, self._scorer(training.supernet), archs,
-            threads=int(training.settings["threads"]), workers=self.workers,
+            training.supernet.space, training.supernet, training.dataset, training.recipe, self.recipe,
+            self._scorer(training.supernet), archs,
+            hardware=self.hardware, workers=self.workers,
         )  # fmt: skip
         return speed, (float(macs[len(macs) // 2]), float(macs[-1]))
 
@@ -199,7 +213,9 @@ class ScaleJob(Job[ScalePlan, Family]):
     def planned(self, plan: ScalePlan) -> Family:
         """What would be done."""
         space, data = self.training.space.name, self.training.dataset.name
-        planned = PlannedFamily(self.budgets.targets, plan.to_settings(), (*self.notes, *plan.lines()))
+        planned = PlannedFamily(
+            self.budgets.targets, plan.to_settings(), (*self.notes, *plan.lines(), self.hardware.line())
+        )
         return Family("", space, data, "", (), {}, (), {}, (), planned=planned)
 
     # --- steps --------------------------------------------------------------------------------------------------------
@@ -230,7 +246,7 @@ class ScaleJob(Job[ScalePlan, Family]):
         sizes = plan.bases, plan.rounds, plan.population, plan.generations
 
         def supernet(run: Run) -> Supernet:
-            return trained_supernet(training.supernet, run.path)
+            return trained_supernet(training.supernet, run.path, self.hardware.device)
 
         family = FamilySearch(
             space=self.space, budgets=self.budgets, searcher=MCEA(self.budgets, *sizes, request.ratio),
@@ -241,6 +257,7 @@ class ScaleJob(Job[ScalePlan, Family]):
             space=self.space, dataset=training.dataset, loading=training.settings["load"], recipe=finished,
             retrain="scratch", score=SCORE, workers=self.workers, seed=training.seed, supernet=supernet,
             scorer=family.evaluate, candidates=lambda run: (family.networks(run), ()), derives=False,
+            hardware=self.hardware.of_networks,
         )  # fmt: skip
         return [
             Step(TRAIN, SUPERNET, lambda run: training.fit(run, send)),
@@ -257,21 +274,22 @@ class ScaleJob(Job[ScalePlan, Family]):
         write_scale(path)
 
 
-def _training(request: ScaleRequest) -> tuple[PreparedTraining, Budgets, tuple[str, ...]]:
+def _training(request: ScaleRequest, send: OnEvent) -> tuple[PreparedTraining, Budgets, tuple[str, ...]]:
     """The data checked, the space and its budgets, the super-supernet's training prepared."""
-    from ...datasets import load
+    from ...datasets import outline
 
-    loading = loading_of(request.data, request.limit, request.seed)
-    dataset = load(**loading)
-    notes = check_images(dataset)
+    loading = loading_of(request.data, request.limit, request.seed, request.image_size, request.valid)
+    dataset = outline(**loading)  # images are decoded once, when their size is known
+    check_splits(dataset)
     budget = None if request.base_budget == AUTO else _macs(request.base_budget)
     space, budgets, more = scaled_space(request.space, dataset, request.stages, budget, request.seed)
+    hardware = settle_hardware(request.device, request.precision, 1, request.threads)
     training = prepare_training(
-        space, loading, hardware=hardware_of(request.device, "no", 1, request.threads), dataset=dataset,
+        space, loading, hardware=hardware, dataset=dataset,
         sampler={"name": "hierarchical", "prior": request.prior} if request.recipe is None else None,
-        recipe=request.recipe, steps=request.steps,
+        recipe=request.recipe, steps=request.steps, on_event=send,
     )  # fmt: skip
-    return training, budgets, (*notes, *more, *training.notes)
+    return training, budgets, (*check_images(training.dataset), *more, *training.notes)
 
 
 def _macs(text: str | float) -> float:

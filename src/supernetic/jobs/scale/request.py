@@ -10,7 +10,7 @@ from typing import ClassVar
 from ...errors import InputError, UnknownNameError
 from ...scaling.budgets import MAX_STAGES
 from ...scaling.generalise import DEFAULT_FAMILY, FAMILIES
-from ..request import Request
+from ..request import IMAGE_MINIMUM, Request
 from ..search.choose_space import AUTO
 from .members import BEST_CURVE
 
@@ -44,11 +44,14 @@ class ScaleRequest(Request):
     threads: int | None = None
     workers: int | None = None
     device: str = "auto"
+    precision: str = "no"
     seed: int = 0
+    image_size: int | None = None
+    valid: float | None = None
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "stages": 1, "extrapolate": 0, "steps": 1, "network_steps": 1, "bases": 1, "rounds": 1, "population": 2,
-        "generations": 1, "limit": 1, "threads": 1, "workers": 1, "seed": 0, "order": 0,
+        "generations": 1, "limit": 1, "threads": 1, "workers": 1, "seed": 0, "order": 0, **IMAGE_MINIMUM,
     }  # fmt: skip
 
     def __post_init__(self) -> None:

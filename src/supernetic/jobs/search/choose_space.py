@@ -15,7 +15,7 @@ from ...costs import METRICS, costs_of
 from ...costs.budget import ADDITIVE_METRICS, BudgetSampler, budget_sampler, cost_constraints, window_of
 from ...costs.graph import cost_graph_of
 from ...datasets.check import report_on
-from ...errors import DataError
+from ...errors import DataError, InputError
 from ...objective import Constraint, combine, show_quantity
 from ...searchers.grid import enumerate_archs
 from ...space import Archs, SequentialSpace, Space
@@ -37,6 +37,15 @@ HOURLY_MEDIAN_MACS = 8e6  # of a space that a CPU can search in an hour: a judge
 GPU_SPEEDUP = 30  # over a CPU
 MIN_SHARE_BELOW = 0.7  # of the networks that should satisfy the upper limits
 MIN_SHARE_ABOVE = 0.2  # of the networks that should satisfy the lower limits
+MIXED_CHANNELS = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96)  # of the first stage of `mixed`
+MIXED_SIZES = (  # resolution and channels of `mixed` for larger images, which grow in turns
+    (64, 4), (64, 8), (64, 12), (64, 16), (96, 12), (96, 16), (128, 16), (128, 20), (160, 20), (160, 24), (192, 24),
+    (224, 24), (224, 32), (224, 48), (224, 64),
+)  # fmt: skip
+RESNET_REACH = 1.25  # times the upper limits: the cost of the ResNet of `mixed` by which it is sized, at most
+MACS_PER_SECOND = 1e10  # that two processors train with, about
+WANTED_EPOCHS = 10  # of the recommended model, where the limits leave a choice of the size
+LARGEST_TIMED_RESOLUTION, TIMED_MACS_PER_PIXEL, TIMED_BATCH_IMAGES, TIMED_S = 64, 3000, 64, 0.5
 SAMPLED_ARCHS = 2000  # by which the costs of a space are judged
 MAX_LISTED_ARCHS = 20_000  # encodings up to which networks are counted one by one
 MAX_TRIALS = 1000  # draws, tenfold, after which a space that can only be sampled counts as outside the budget
@@ -56,12 +65,7 @@ def check_images(dataset: Dataset) -> tuple[str, ...]:
     Returns:
         Notes on what is odd about the images, and on splits too small for certain accuracies.
     """
-    for split, use in (("valid", "to choose architectures by"), ("test", "to test the models on")):
-        if not len(dataset.splits[split]):
-            raise DataError(
-                f"{dataset.source}: the split {split} is empty, a search needs images {use}; "
-                f"there are {len(dataset.images)} images of {len(dataset.classes)} classes"
-            )
+    check_splits(dataset)
     notes = list(report_on(dataset).notes)
     for split in ("valid", "test"):
         n = len(dataset.splits[split])
@@ -70,6 +74,20 @@ def check_images(dataset: Dataset) -> tuple[str, ...]:
             accuracy = f"an accuracy of {EXAMPLE_ACCURACY:.0f} %"
             notes.append(f"the split {split} has {n} images: {accuracy} is uncertain by {error:.1f} points")
     return tuple(notes)
+
+
+def check_splits(dataset: Dataset) -> None:
+    """Refuse data without validation or test images; nothing need be decoded for that.
+
+    Args:
+        dataset: The images, or their outline.
+    """
+    for split, use in (("valid", "to choose architectures by"), ("test", "to test the models on")):
+        if not len(dataset.splits[split]):
+            raise DataError(
+                f"{dataset.source}: the split {split} is empty, a search needs images {use}; "
+                f"there are {len(dataset.images)} images of {len(dataset.classes)} classes"
+            )
 
 
 # --- the space --------------------------------------------------------------------------------------------------------
@@ -82,12 +100,15 @@ def choose_space(
     *,
     minutes: float | None = None,
     device: str = "cpu",
+    image_size: int | None = None,
 ) -> tuple[Space, str, tuple[str, ...]]:
     """Choose the space to search.
 
-    `auto` takes the blocks of NAS-Bench-Macro for images of up to 64 pixels, and SCARLET's S1 for larger ones. It takes
-    the largest size at which most networks satisfy the upper limits and that can be trained in the time. Lower limits
-    may require a larger one. Any other space is completed from the data.
+    Within a time limit on a CPU, `auto` times how fast a plain stack of convolutions and inverted bottlenecks of as
+    many MACs are trained. Where the plain stack is faster, it takes `mixed`, which has both. Otherwise it takes the
+    blocks of NAS-Bench-Macro for images of up to 64 pixels, and SCARLET's S1 for larger ones. It takes the largest size
+    at which enough networks satisfy the upper limits and that can be trained in the time. Lower limits may require a
+    larger one. Any other space is completed from the data.
 
     Args:
         dataset: The images.
@@ -95,6 +116,7 @@ def choose_space(
         requested: A space, its text, or `auto`.
         minutes: The time; an hour by default.
         device: `cpu` or `cuda`, which trains larger networks in the same time.
+        image_size: The resolution that `auto` must keep; by default larger images may be made smaller.
 
     Returns:
         The space, its text, and the reasons for it.
@@ -102,10 +124,20 @@ def choose_space(
     if isinstance(requested, Space) or requested != AUTO:
         space, notes = fit_space(requested, dataset)
         return space, space.name if isinstance(requested, Space) else requested, tuple(notes)
-    texts, kind = _sizes(dataset)
+    if image_size is not None and image_size < MIN_RESOLUTION:
+        raise InputError(f"networks of the automatic spaces see {MIN_RESOLUTION} pixels or more, got {image_size}")
+    plain = ""
+    if minutes is not None and device == "cpu":
+        plain = _why_plain(dataset)
+    kept = image_size is not None
+    texts, kind = _mixed_sizes(dataset, plain, kept) if plain else _sizes(dataset, kept)
     spaces = [catalog.space(text) for text in texts]
-    affordable_macs = HOURLY_MEDIAN_MACS * sqrt((minutes or 60) / 60) * (GPU_SPEEDUP if device == "cuda" else 1)
-    at, reason = _fitting_size(spaces, _limits(where), affordable_macs)
+    if plain and minutes is not None:
+        affordable_macs = MACS_PER_SECOND * 60 * minutes / len(dataset.splits["train"]) / WANTED_EPOCHS
+        at, reason = _fitting_size(spaces, _limits(where), affordable_macs, by_hand=True)
+    else:
+        affordable_macs = HOURLY_MEDIAN_MACS * sqrt((minutes or 60) / 60) * (GPU_SPEEDUP if device == "cuda" else 1)
+        at, reason = _fitting_size(spaces, _limits(where), affordable_macs)
     space = spaces[at]
     low, high = _range(space, "macs")
     median = float(np.median(costs_of(space, _draw(space))))
@@ -113,8 +145,8 @@ def choose_space(
     return space, texts[at], (kind, f"{reason}: {costs}")
 
 
-def _sizes(dataset: Dataset) -> tuple[list[str], str]:
-    """Texts of spaces for the images, from small to large, and what kind of space they are."""
+def _sizes(dataset: Dataset, kept: bool) -> tuple[list[str], str]:
+    """Texts of spaces for the images, from small to large, and what they are; `kept`: at the images' resolution."""
     classes, resolution, channels = len(dataset.classes), dataset.resolution, dataset.channels
     rest = f"classes={classes},in_channels={channels}"
     if resolution <= SMALL_RESOLUTION:
@@ -126,28 +158,82 @@ def _sizes(dataset: Dataset) -> tuple[list[str], str]:
             f"macro, eight inverted bottlenecks or skips, suits small images: {resolution}x{resolution}{resized}",
         )
     sizes = [(s, w) for s, w in SCARLET_SIZES if s <= resolution]
+    resized = f", resized to between 64 and {sizes[-1][0]} pixels"
+    if kept:
+        sizes, resized = [(resolution, w) for w in sorted({w for _, w in SCARLET_SIZES})], ""
     return (
         [f"scarlet-s1:resolution={s},width={w},{rest}" for s, w in sizes],
         f"scarlet-s1, nineteen inverted bottlenecks or skips with early sub-sampling, suits larger images: "
-        f"{resolution}x{resolution}, resized to between 64 and {sizes[-1][0]} pixels",
+        f"{resolution}x{resolution}{resized}",
     )
 
 
-def _fitting_size(spaces: Sequence[Space], limits: Sequence[Constraint], affordable_macs: float) -> tuple[int, str]:
-    """The largest space that fits the budget and the time, else the smallest; and which of the two decided."""
+def _why_plain(dataset: Dataset) -> str:
+    """Numbers that say that plain convolutions are trained faster than inverted bottlenecks; empty if they are not."""
+    from ...networks.controls import mobilenet, plain_network
+    from ..compare.steps import network_recipe
+    from ..speed import step_seconds
+
+    resolution = min(dataset.resolution, LARGEST_TIMED_RESOLUTION)
+    shape = resolution, len(dataset.classes), dataset.channels
+    budget = TIMED_MACS_PER_PIXEL * resolution**2
+    recipe = dataclasses.replace(network_recipe(None), batch_size=TIMED_BATCH_IMAGES)
+    networks = [plain_network(budget, *shape), mobilenet(budget, *shape)]
+    plain, bottlenecks = (TIMED_BATCH_IMAGES / s for s in step_seconds(networks, recipe, 1, TIMED_S))
+    if plain <= bottlenecks:
+        return ""
+    return f"{plain:,.0f} images/s are trained on by a plain stack, {bottlenecks:,.0f} by bottlenecks of as many MACs"
+
+
+def _mixed_sizes(dataset: Dataset, why: str, kept: bool) -> tuple[list[str], str]:
+    """Texts of the space `mixed`, from small to large, and why it suits this machine; `kept`: the resolution."""
+    classes, channels = len(dataset.classes), dataset.channels
+    resolution = max(dataset.resolution, MIN_RESOLUTION)
+    sizes = [(r, c) for r, c in MIXED_SIZES if r <= resolution]
+    if resolution <= SMALL_RESOLUTION or kept:
+        sizes = [(resolution, c) for c in MIXED_CHANNELS]
+    resized = "" if resolution == dataset.resolution else f", images enlarged to {resolution}x{resolution}"
+    return (
+        [f"mixed:channels={c},resolution={r},classes={classes},in_channels={channels}" for r, c in sizes],
+        f"mixed, stages of plain, residual or bottleneck blocks, suits this machine: {why}{resized}",
+    )
+
+
+def _fitting_size(
+    spaces: Sequence[Space],
+    limits: Sequence[Constraint],
+    affordable_macs: float,
+    by_hand: bool = False,
+) -> tuple[int, str]:
+    """The largest space that fits the budget and the time, else the smallest; and which of the two decided.
+
+    Whether a space fits is judged by its networks at random; or, `by_hand`, by its ResNet with one block a stage.
+    """
     uppers = [dataclasses.replace(c, low=-inf, low_open=False) for c in limits if c.high < inf]
     lowers = [dataclasses.replace(c, high=inf, high_open=False) for c in limits if c.low > -inf]
-    below = [i for i, s in enumerate(spaces) if _share(s, uppers) >= MIN_SHARE_BELOW]
-    affordable = [i for i, s in enumerate(spaces) if np.median(costs_of(s, _draw(s))) <= affordable_macs]
+    if by_hand:
+        typical = [_resnet_like(s) for s in spaces]
+        below = [i for i, s in enumerate(spaces) if _inside(s, typical[i], uppers, RESNET_REACH).all()]
+        affordable = [i for i, s in enumerate(spaces) if costs_of(s, typical[i])[0] <= affordable_macs]
+    else:
+        below = [i for i, s in enumerate(spaces) if _share(s, uppers) >= MIN_SHARE_BELOW]
+        affordable = [i for i, s in enumerate(spaces) if np.median(costs_of(s, _draw(s))) <= affordable_macs]
     above = [i for i, s in enumerate(spaces) if _share(s, lowers) >= MIN_SHARE_ABOVE]
     by_budget, by_time = max(below, default=0), max(affordable, default=0)
     at = max(min(above, default=len(spaces) - 1), min(by_budget, by_time))
     if at > min(by_budget, by_time):
         return at, f"sized so that {_text(lowers)} leaves a choice"
     if uppers and by_budget <= by_time:
-        return at, f"sized so that most networks satisfy {_text(uppers)}"
+        fitting = "a plain ResNet of it comes close to" if by_hand else "most networks satisfy"
+        return at, f"sized so that {fitting} {_text(uppers)}"
     beyond = f", smaller than {_text(uppers)} allows" if uppers else ""
     return at, f"sized for the available time{beyond}"
+
+
+def _resnet_like(space: Space) -> Archs:
+    """The architecture of `mixed` with a stem of stride 2 and one residual block of the base width in every stage."""
+    stages = len(space.choices) // 3
+    return np.array([space.parse("-".join(["s2", *["r1.0x1"] * stages]))], dtype=np.int8)
 
 
 def _share(space: Space, limits: Sequence[Constraint]) -> float:
@@ -224,12 +310,13 @@ def _sampler(space: Space, limits: Sequence[Constraint]) -> BudgetSampler:
     return sampler if isinstance(space, SequentialSpace) else dataclasses.replace(sampler, cap=MAX_TRIALS)
 
 
-def _inside(space: Space, archs: Archs, limits: Sequence[Constraint]) -> npt.NDArray[np.bool_]:
+def _inside(space: Space, archs: Archs, limits: Sequence[Constraint], reach: float = 1.0) -> npt.NDArray[np.bool_]:
+    """Which architectures keep the limits, the upper ones times `reach`."""
     inside = np.ones(len(archs), dtype=bool)
     for c in limits:
         low, high = window_of(c)
         value = costs_of(space, archs, c.name)
-        inside &= (value >= low) & (value <= high)
+        inside &= (value >= low) & (value <= reach * high)
     return inside
 
 

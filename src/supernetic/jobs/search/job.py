@@ -6,23 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...costs.budget import budget_sampler
 from ...datasets import DataLike, source_of
+from ...errors import InputError
 from ...evaluators import Evaluator
 from ...evaluators.cost import COSTS
+from ...hardware import Hardware, settle_hardware
 from ...networks.scores import SCORES
 from ...objective import Constraint, Objective, combine
-from ...parallel.workers import usual_workers
+from ...parallel.workers import kept_workers
 from ...progress import Event, OnEvent
 from ...proxies import PROXIES, full_name
 from ...ranking.ensemble import RANK
 from ...reports import write_report
 from ...runs.directory import Run
-from ...runs.files import LATENCY, SUPERNET
+from ...runs.files import AUGMENT, FINISHED_NETWORKS, LATENCY, SUPERNET
 from ...runs.files import SEARCH as SEARCH_FILE
 from ...runs.records import read_search
 from ...runs.trust import opens_runs
@@ -34,24 +37,29 @@ from ..compare.comparison import COMPARE, Comparison
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
 from ..speed import measure
-from ..time_plan import rescale_recipe
+from ..time_plan import FINISH, rescale_recipe
 from ..train.job import training_memory
-from ..train.prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
+from ..train.prepare import TRAIN, PreparedTraining, loading_of, prepare_training
 from ..train.supernet_run import trained_supernet
-from .choose_space import check_budget, check_images, choose_space, count_networks
+from .choose_augment import choose_augment
+from .choose_space import check_budget, check_images, check_splits, choose_space, count_networks
 from .goals import Goals, resolve_goals, searcher_record, with_sizes
-from .plan import SearchPlan, make_plan
+from .plan import GENERATIONS, POPULATION, SearchPlan, plan_by_recipes, plan_by_time, plan_untrained
+from .race import Race
 from .request import SearchRequest
 from .result import PlannedSearch, SearchResult, read_result
 from .score import ACCURACY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
 from .step import SEARCH, FrontSearch
 
 if TYPE_CHECKING:
+    from ...networks.augmentation import AugmentDecision
     from ...networks.baselines import Baseline
     from ...supernets.supernet import Supernet
     from ...training.recipe import Recipe
 
 RANKED_SHARING = ("choice", "cell")  # ways of sharing weights for which the rank ensemble was chosen
+NO_EVIDENCE, FULL_EVIDENCE = "none", "full"
+CONTROL_KINDS = 4  # controls beside the random ones: plain, resnet, largest, mobilenetv2
 MEASURED_ARCHS = 24  # that are drawn to see how fast everything is
 LATENCY_ENGINE = {"engine": "onnx", "threads": 1}  # how milliseconds are measured
 
@@ -64,7 +72,10 @@ def search(
     where: Sequence[str | Constraint] = (),
     objectives: Sequence[str | Objective] = (),
     minutes: float | None = None,
-    keep: int = 5,
+    keep: int | None = None,
+    supernet: str = "auto",
+    evidence: str = "short",
+    augment: str = "auto",
     retrain: str = "auto",
     baselines: Sequence[str | Path] = (),
     preset: str | None = None,
@@ -83,27 +94,38 @@ def search(
     threads: int | None = None,
     workers: int | None = None,
     device: str = "auto",
+    precision: str = "no",
     seed: int = 0,
+    image_size: int | None = None,
+    valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> SearchResult:
-    """From images and limits to finished models: train a supernet, search it, retrain and test the models, export them.
+    """From images, limits and minutes to a finished model: search, race the candidates, train the winner to the end.
 
         supernetic.search("photos/", where=["macs<=20M"], minutes=60)
 
-    Controls are trained as the models are: random networks of as many MACs, the largest that fits, a MobileNetV2, and
-    the user's own. The test split is used once, at the end. A run that exists with the same settings is resumed, or
-    read if it is finished.
+    Controls race with the candidates: a plain stack of convolutions, a ResNet, random networks, the largest that fits,
+    a MobileNetV2, and the user's own. The test split is used once, at the end. A run that exists with the same settings
+    is resumed, or read if it is finished.
 
     Args:
         data: Images: a name, a folder, an `.npz` or an archive; arrays `(images, labels)`, or a torch `Dataset`.
         space: A space, its text, a file that declares one, or `auto`: what suits the images and the budget.
         where: Limits such as `macs<=20M` or `latency/ms<=5`.
         objectives: `max NAME` or `min NAME`; by default the best score and the least MACs.
-        minutes: Fit everything into this time; by default the recipes' own lengths.
-        keep: Models to choose on the front.
+        minutes: The time for everything, most of which trains the recommended model. By default there is no limit, and
+            the recipes' own lengths decide.
+        keep: Models to hand over at most: the recommended one and cheaper ones. By default one for every ten minutes,
+            at most 5.
+        supernet: Whether a supernet is trained: `yes`, `no`, or `auto`: where nothing else can do what is asked for, or
+            where there is no time limit.
+        evidence: `short`: controls are trained for as long as all networks are in the first round of the race; `full`:
+            for as long as the recommended model; `none`: there are no controls but the user's own.
+        augment: How training images vary: `none`, `light`, `light+flip`, ..., or `auto`: mirrored only if a measurement
+            shows that mirroring does not change what they mean. A recipe file's own setting comes before `auto`.
         retrain: `scratch`, `inherit` (from the supernet's weights), `none`, or `auto`: by the space's sharing. Where
             weights are shared elastically, `auto` exports the supernet's own and trains from scratch to compare.
         baselines: Networks to compare with: Python files with `build(classes, in_channels, resolution)`, or
@@ -122,9 +144,13 @@ def search(
         stabiliser: `skip`, `skip+pool` or `relu`; `skip:identity` starts as the skip that it replaces.
         limit: Take a subset of this many images.
         threads: Processor threads of the supernet's training; half the processors by default.
-        workers: Networks that are trained at a time; as many as processors by default.
-        device: `cpu`, `cuda` or `auto`.
+        workers: Networks that are trained at a time; by default as many as processors, or one per GPU.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
+        precision: `no` (mixed precision), `fp16` or `bf16`.
         seed: Of all randomness.
+        image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
+        valid: Validation images: their number or, below 1, their share of the training images, which they are cut
+            from. A tenth by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -135,12 +161,15 @@ def search(
     """
     request = SearchRequest(
         data=source_of(data), space=space, objectives=objectives, where=where, minutes=minutes, keep=keep,
+        supernet=supernet, evidence=evidence, augment=augment,
         preset=preset, searcher=searcher, evaluator=evaluator, population=population, generations=generations,
         evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
-        stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, seed=seed,
+        stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, precision=precision,
+        seed=seed, image_size=image_size, valid=valid,
     )  # fmt: skip
-    return run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    with kept_workers():  # every round of the race needs them again
+        return run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
 @dataclass(frozen=True)
@@ -154,27 +183,37 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     training: PreparedTraining
     recipe: Recipe  # of finished networks, in its own length
     baselines: Mapping[str, Baseline]
+    supernet: bool  # whether one is trained
     retrain: str
     workers: int
-    reasons: tuple[str, ...]  # why this space
+    reasons: tuple[str, ...]  # why this space, and why a supernet or none
 
     @classmethod
     def prepare(cls, request: SearchRequest, send: OnEvent) -> SearchJob:
         """Load and check everything, before anything is written."""
         goals = _goals(request)
+        supernet, reason = _needs_supernet(request, goals)
         training, reasons = _training(request, goals, send)
-        if not (request.objectives or request.preset or training.space.sharing in RANKED_SHARING):
+        send(Event("prepare", reason))
+        by_rank = request.objectives or request.preset or training.space.sharing in RANKED_SHARING or not supernet
+        if not by_rank:
             goals = replace(goals, objectives=(Objective(SCORE, False), *goals.objectives[1:]))
         mode = request.retrain
         if mode == "auto":
-            mode = "check" if training.space.sharing in ("elastic", "scaled") else "scratch"
+            mode = "check" if supernet and training.space.sharing in ("elastic", "scaled") else "scratch"
         recipe, baselines = network_recipe(request.retrain_recipe), _baselines(request, training)
-        return cls(request, goals, training, recipe, baselines, mode, request.workers or usual_workers(), reasons)
+        workers = training.hardware.workers(request.workers)
+        return cls(request, goals, training, recipe, baselines, supernet, mode, workers, (*reasons, reason))
 
     @property
     def title(self) -> str:
         """The space's name."""
         return self.training.space.name
+
+    @property
+    def hardware(self) -> Hardware:
+        """As requested."""
+        return self.training.hardware
 
     @property
     def space(self) -> Space:
@@ -189,32 +228,77 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         names = (*(o.name for o in self.goals.objectives), *(c.name for c in self.goals.where))
         latency = dict(LATENCY_ENGINE) if MILLISECONDS in names else {}
         own, training = self.request.evaluator, self.training
-        return Scoring(self.space, training.dataset, names, training.seed, latency, own)
+        return Scoring(
+            self.space, training.dataset, names, training.seed, latency, own, self.supernet, training.hardware
+        )
 
     # --- plan ---------------------------------------------------------------------------------------------------------
 
     def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> SearchPlan:
-        """The plan of a run that exists, or a new one; nothing is measured if every length was given."""
+        """The plan of a run that exists, or a new one; speed is not measured if every length was given."""
         if earlier is not None:
             return SearchPlan.from_settings(earlier["plan"])
+        begin = perf_counter()
+        decision = self._augmentation()
+        plan = self._plan_work(spent + perf_counter() - begin)
+        return replace(plan, augment=decision.augment, augment_reason=decision.reason)
+
+    def _augmentation(self) -> AugmentDecision:
+        """As requested, as a recipe file says, or by a short measurement."""
+        from ...networks.augmentation import AUTO, AugmentDecision
+
+        request, training = self.request, self.training
+        if request.augment == AUTO and request.retrain_recipe is not None:
+            return AugmentDecision(self.recipe.augment or "none", "As the recipe says.")
+        return choose_augment(
+            request.augment, training.dataset, self.recipe, seed=training.seed, minutes=request.minutes,
+            network_steps=request.network_steps, hardware=self.hardware.of_networks,
+        )  # fmt: skip
+
+    def _plan_work(self, spent: float) -> SearchPlan:
         request, trains = self.request, self.retrain != "none"
-        networks = 2 * request.keep + 2 + len(self.baselines) if trains else 0
+        models = request.models
+        population, generations = self._sizes()
+        if request.minutes is not None and trains:
+            return plan_by_time(
+                self._speed(), request.minutes, models=models, workers=self.workers, supernet=self.supernet,
+                controls=0 if request.evidence == NO_EVIDENCE else CONTROL_KINDS,
+                room=count_networks(self.space, self.goals.where), spent=spent, searcher=(population, generations),
+                requested={TRAIN: request.steps, SEARCH: request.evaluations, COMPARE: request.network_steps},
+            )  # fmt: skip
+        if request.minutes is not None:
+            return plan_untrained(
+                self._speed(), request.minutes, models=models, workers=self.workers, spent=spent,
+                room=count_networks(self.space, self.goals.where), searcher=(population, generations),
+                requested={TRAIN: request.steps, SEARCH: request.evaluations},
+            )  # fmt: skip
+        controls = 0 if request.evidence == NO_EVIDENCE else models + CONTROL_KINDS
+        networks = models + controls + len(self.baselines) if trains else 0
         given: dict[str, Any] = {
-            "supernet_steps": request.steps,
-            "population": request.population,
-            "generations": request.generations,
+            "supernet_steps": request.steps if self.supernet else 0,
+            "population": population,
+            "generations": generations,
             "network_steps": request.network_steps if trains else 0,
         }
-        if request.minutes is None and None not in given.values():
-            return SearchPlan(networks=networks, workers=self.workers, models=request.keep, **given)
+        if None not in given.values():
+            return SearchPlan(networks=networks, workers=self.workers, models=models, **given)
         supernet, network = self.training.schedules(self.recipe)
-        plan = make_plan(
-            self._speed(), request.minutes, supernet_steps=supernet.steps,
-            network_steps=network.steps, networks=networks, models=request.keep, workers=self.workers,
-            room=count_networks(self.space, self.goals.where), spent=spent,
-            requested={TRAIN: request.steps, COMPARE: request.network_steps},
+        plan = plan_by_recipes(
+            self._speed(), supernet_steps=supernet.steps if self.supernet else 0, network_steps=network.steps,
+            networks=networks, models=models, workers=self.workers,
+            room=count_networks(self.space, self.goals.where),
+            sizes=(population or POPULATION, generations or GENERATIONS),
+            requested={TRAIN: request.steps, SEARCH: request.evaluations, COMPARE: request.network_steps},
         )  # fmt: skip
         return replace(plan, **{k: v for k, v in given.items() if v})
+
+    def _sizes(self) -> tuple[int | None, int | None]:
+        """Population and generations that the user set, or that a preset has where there is no time limit."""
+        request, preset = self.request, self.goals.searcher
+        if request.preset is None or request.minutes is not None:
+            return request.population, request.generations
+        own = getattr(preset, "population", None), getattr(preset, "generations", None)
+        return request.population or own[0], request.generations or own[1]
 
     def _speed(self) -> Any:
         from ...networks.controls import largest
@@ -222,11 +306,16 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         training, cheap = self.training, [c for c in self.goals.where if c.name.startswith("cost/")]
         drawn, _ = budget_sampler(self.space, cheap).sample(np.random.default_rng(training.seed), MEASURED_ARCHS)
         archs: list[Arch] = [tuple(a) for a in drawn.tolist()]
+        supernet = training.supernet if self.supernet else None
         return measure(
-            training.supernet, training.dataset, training.recipe, self.recipe,
-            self.scoring.evaluator(training.supernet), archs, largest=largest(self.space, cheap),
-            threads=int(training.settings["threads"]), workers=self.workers,
+            self.space, supernet, training.dataset, training.recipe, self.recipe,
+            self.scoring.evaluator(supernet), archs, largest=largest(self.space, cheap),
+            hardware=self.hardware, workers=self.workers, seconds=self._measuring_seconds(),
         )  # fmt: skip
+
+    def _measuring_seconds(self) -> float:
+        """How long each kind of work is timed: little where there is little time."""
+        return 2.0 if self.request.minutes is None else min(2.0, max(0.3, self.request.minutes / 10))
 
     def planned(self, plan: SearchPlan) -> SearchResult:
         """What would be done."""
@@ -235,7 +324,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             where=tuple(map(str, self.goals.where)),
             objectives=tuple(map(str, self.goals.objectives)),
             plan=plan.to_settings(),
-            text=(*self.reasons, *plan.lines()),
+            text=(*self.reasons, *plan.lines(), self.hardware.line()),
             memory=training_memory(self.training),
         )
         return SearchResult("", space, data, (), (), {}, planned=planned)
@@ -255,7 +344,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             "where": [str(c) for c in self.goals.where],
             "searcher": searcher_record(searcher),
             "workers": self.workers,
-            "keep": self.request.keep,
+            "keep": plan.models,
             "latency": self.scoring.latency or None,
             "evaluations": evaluations,
         }
@@ -263,14 +352,16 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     def _recipes(self, plan: SearchPlan) -> tuple[Recipe, Recipe]:
         """Of the supernet and of finished networks, in as many steps as the plan says."""
         supernet, network = self.training.schedules(self.recipe)
-        recipe = rescale_recipe(self.training.recipe, supernet, plan.supernet_steps)
-        trains = self.retrain != "none"
-        return recipe, rescale_recipe(self.recipe, network, plan.network_steps) if trains else self.recipe
+        recipe, finished = self.training.recipe, replace(self.recipe, augment=plan.augment)
+        if self.request.recipe is None:
+            recipe = replace(recipe, augment=plan.augment)
+        recipe = rescale_recipe(recipe, supernet, max(1, plan.supernet_steps))
+        return recipe, rescale_recipe(finished, network, plan.network_steps) if plan.network_steps else finished
 
     def _searcher(self, plan: SearchPlan) -> tuple[Searcher, int | None]:
         """With the plan's sizes, and how many evaluations it may ask for."""
         request, goals = self.request, self.goals
-        by_plan = request.preset is None and hasattr(goals.searcher, "generations")
+        by_plan = hasattr(goals.searcher, "generations")
         sizes = (plan.population, plan.generations) if by_plan else (request.population, request.generations)
         searcher = with_sizes(goals.searcher, *sizes, (), len(goals.objectives))
         return searcher, request.evaluations or (plan.evaluations if searcher.needs_budget else None)
@@ -282,35 +373,56 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         searcher, evaluations = self._searcher(plan)
 
         def supernet(run: Run) -> Supernet:
-            return trained_supernet(training.supernet, run.path)
+            return trained_supernet(training.supernet, run.path, self.hardware.device)
 
         def problem(run: Run) -> SearchProblem:
             table = scoring.latency_table(run)
             return SearchProblem(scoring.space, self.goals.objectives, self.goals.where, layer_cost=table)
 
         def scorer(run: Run) -> Evaluator:
-            return scoring.of_run(run, supernet(run), plan.evaluations)
+            return scoring.of_run(run, supernet(run) if self.supernet else None, plan.evaluations)
 
         def measure_latency(run: Run) -> None:
             send(Event("latency", "measuring the layers of the space"))
             problem(run).sample(np.random.default_rng(0), 1)  # an empty budget is refused now
 
         def entries(run: Run) -> tuple[list[Candidate], list[str]]:
-            chosen = [record.arch for record in read_search(run.path).chosen]
-            return candidates(problem(run), chosen, training.seed, self.baselines)
+            found = read_search(run.path)
+            archs = [record.arch for record in (*found.contenders, *found.chosen[::-1])]
+            chosen = list(dict.fromkeys(map(scoring.space.canonical, archs)))
+            controls = self.request.evidence != NO_EVIDENCE
+            most = plan.networks if plan.rounds else None
+            return candidates(problem(run), chosen, training.seed, self.baselines, controls=controls, most=most)
 
-        front = FrontSearch(searcher, problem, scorer, evaluations, plan.evaluations, self.request.keep, training.seed)
+        contenders = plan.networks if plan.rounds else 0
+        front = FrontSearch(
+            searcher, problem, scorer, evaluations, plan.evaluations, plan.models, contenders, training.seed
+        )
         comparison = Comparison(
             space=scoring.space, dataset=training.dataset, loading=training.settings["load"], recipe=finished,
-            retrain=self.retrain, score=self._score(), workers=self.workers, seed=training.seed, supernet=supernet,
-            scorer=scorer, candidates=entries, baselines=self.baselines,
+            retrain=self.retrain, score=self._score(), workers=self.workers, seed=training.seed,
+            supernet=supernet if self.supernet else None, scorer=scorer, candidates=entries, baselines=self.baselines,
+            compares_finished=self.request.evidence == FULL_EVIDENCE and bool(plan.limit),
+            hardware=self.hardware.of_networks,
         )  # fmt: skip
+        race = Race(comparison, plan, plan.models, self.request.evidence, self.goals.where)
+        if plan.rounds:
+            comparison = replace(comparison, lengths=race.first_lengths)
+
+        def preview(run: Run) -> None:
+            from ...networks.augment_preview import write_preview
+            from ...networks.augmentation import AugmentDecision
+
+            write_preview(run, training.dataset, AugmentDecision(plan.augment, plan.augment_reason), training.seed)
+
         latency = [Step("latency", LATENCY, measure_latency)] if scoring.latency else []
+        train = [Step(TRAIN, SUPERNET, lambda run: training.fit(run, send))] if self.supernet else []
         return [
+            Step("augment", AUGMENT, preview),
             *latency,
-            Step(TRAIN, SUPERNET, lambda run: training.fit(run, send)),
+            *train,
             Step(SEARCH, SEARCH_FILE, lambda run: front.run(run, settings, send)),
-            *comparison_steps(comparison, send),
+            *comparison_steps(comparison, send, Step(FINISH, FINISHED_NETWORKS, lambda run: race.finish(run, send))),
         ]
 
     def _score(self) -> str:
@@ -342,21 +454,47 @@ def _goals(request: SearchRequest) -> Goals:
     return replace(goals, where=tuple(combine(goals.where).values()))
 
 
+def _needs_supernet(request: SearchRequest, goals: Goals) -> tuple[bool, str]:
+    """Whether a supernet is trained, and why."""
+    names = [*(o.name for o in goals.objectives), *(c.name for c in goals.where)]
+    given = {
+        f"--retrain {request.retrain}": request.retrain in ("inherit", "none"),
+        "--recipe": request.recipe is not None,
+        "--steps": request.steps is not None,
+        "--sampler": request.sampler is not None,
+        "--stabiliser": bool(request.stabiliser),
+        **{name: name.startswith("valid/") and name != SUBSET_TRAINING for name in names},
+    }
+    reason = next((name for name, needed in given.items() if needed), "")
+    if request.supernet == "no" and reason:
+        raise InputError(f"{reason} needs a supernet, got --supernet no")
+    if reason:
+        return True, f"a supernet is trained, which {reason} needs"
+    if request.supernet == "yes":
+        return True, "a supernet is trained, as asked for"
+    if request.supernet == "no" or request.minutes is not None:
+        return False, "no supernet: within a time limit, short trainings take its place; --supernet yes trains one"
+    return True, "a supernet is trained: there is no time limit"
+
+
 def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[PreparedTraining, tuple[str, ...]]:
     """The data checked, the space chosen (and why), the supernet's training prepared, the budget checked."""
-    from ...datasets import load
+    from ...datasets import outline
 
-    loading = loading_of(request.data, request.limit, request.seed)
-    dataset = load(**loading)
-    notes = check_images(dataset)
-    hardware = hardware_of(request.device, "no", 1, request.threads)
+    loading = loading_of(request.data, request.limit, request.seed, request.image_size, request.valid)
+    dataset = outline(**loading)  # images are decoded once, when their size is known
+    check_splits(dataset)
+    hardware = settle_hardware(request.device, request.precision, 1, request.threads)
     space, text, reasons = choose_space(
-        dataset, goals.where, request.space, minutes=request.minutes, device=hardware["device"]
-    )
+        dataset, goals.where, request.space, minutes=request.minutes, device=hardware.kind,
+        image_size=request.image_size,
+    )  # fmt: skip
     training = prepare_training(
         text if isinstance(request.space, str) else space, loading, hardware=hardware, dataset=dataset,
         sampler=request.sampler, recipe=request.recipe, steps=request.steps, stabiliser=request.stabiliser,
+        on_event=send,
     )  # fmt: skip
+    notes = check_images(training.dataset)
     budget = check_budget(training.supernet.space, goals.where)
     for line in dict.fromkeys((*notes, *reasons, *training.notes, *budget)):
         send(Event("prepare", line))

@@ -13,9 +13,12 @@ from ...objective import Constraint, Objective
 from ...samplers.step import Sampler
 from ...searchers import Searcher
 from ...space import Space
-from ..request import Request
+from ..request import IMAGE_MINIMUM, Request
 
 RETRAIN_MODES = ("auto", "scratch", "inherit", "none")
+SUPERNET_MODES = ("auto", "yes", "no")
+EVIDENCE = ("short", "full", "none")
+MAX_MODELS, MINUTES_PER_MODEL = 5, 10  # that are handed over by default
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,10 @@ class SearchRequest(Request):
     objectives: Sequence[str | Objective] = ()
     where: Sequence[str | Constraint] = ()
     minutes: float | None = None
-    keep: int = 5
+    keep: int | None = None
+    supernet: str = "auto"
+    evidence: str = "short"
+    augment: str = "auto"
     preset: str | None = None
     searcher: str | Searcher = "nsga2"
     evaluator: Evaluator | None = None
@@ -46,11 +52,14 @@ class SearchRequest(Request):
     threads: int | None = None
     workers: int | None = None
     device: str = "auto"
+    precision: str = "no"
     seed: int = 0
+    image_size: int | None = None
+    valid: float | None = None
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "keep": 1, "population": 2, "generations": 1, "evaluations": 2, "steps": 1, "network_steps": 1, "limit": 1,
-        "threads": 1, "workers": 1, "seed": 0,
+        "threads": 1, "workers": 1, "seed": 0, **IMAGE_MINIMUM,
     }  # fmt: skip
     LISTS: ClassVar[tuple[str, ...]] = ("objectives", "where", "baselines")
 
@@ -58,3 +67,14 @@ class SearchRequest(Request):
         super().__post_init__()
         if self.retrain not in RETRAIN_MODES:
             raise UnknownNameError("way to retrain", self.retrain, RETRAIN_MODES)
+        if self.evidence not in EVIDENCE:
+            raise UnknownNameError("evidence", self.evidence, EVIDENCE)
+        if self.supernet not in SUPERNET_MODES:
+            raise UnknownNameError("choice of a supernet", self.supernet, SUPERNET_MODES)
+
+    @property
+    def models(self) -> int:
+        """Models that are handed over at most."""
+        if self.keep is not None:
+            return self.keep
+        return MAX_MODELS if self.minutes is None else min(MAX_MODELS, max(1, int(self.minutes / MINUTES_PER_MODEL)))

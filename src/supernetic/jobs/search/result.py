@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UnknownNameError
 from ...objective import show_quantity
 from ...ranking.sentences import trust_sentences
+from ...reports.recommendation import recommendation
 from ...result import Result
 from ...runs.directory import read_settings
 from ...runs.files import MODEL_RECORD, MODELS, REPORT
-from ...runs.records import FrontRecord, MetricValues, NetworkRecord, read_networks, read_search, read_trust
+from ...runs.records import (
+    FrontRecord,
+    MetricValues,
+    NetworkRecord,
+    read_networks,
+    read_search,
+    read_trust,
+    recommended_network,
+)
 from ...text import columns
 from ...trials import Trials, read_trials
 
@@ -49,7 +58,7 @@ class FoundModels(dict[str, FoundModel]):
 
 @dataclass(frozen=True)
 class SearchResult(Result):
-    """A finished search: the front, the exported models, their controls, and how far to trust it all.
+    """A finished search: the recommended model, the others, the front, the controls, and how far to trust it all.
 
     After a dry run there is only the plan, and `run` is empty.
     """
@@ -58,7 +67,7 @@ class SearchResult(Result):
     space: str
     data: str
     front: tuple[FrontRecord, ...]
-    networks: tuple[NetworkRecord, ...]  # the chosen and their controls
+    networks: tuple[NetworkRecord, ...]  # the models, candidates that lost, and controls
     trust: dict[str, Any]
     models: Mapping[str, FoundModel] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -68,6 +77,12 @@ class SearchResult(Result):
     def report(self) -> Path:
         """The page about this run."""
         return Path(self.run) / REPORT
+
+    @property
+    def recommended(self) -> FoundModel | None:
+        """The model to take; None if there is none, as after a dry run."""
+        network = recommended_network(self.networks)
+        return None if network is None else self.models.get(network.name)
 
     @property
     def trials(self) -> Trials:
@@ -87,26 +102,31 @@ class SearchResult(Result):
         """A summary for people."""
         if self.planned is not None:
             return self.planned.lines()
+        take = recommendation(self.networks, self.trust)
+        one = self.recommended or next(iter(self.models.values()), None)
         return [
+            *take,
+            *([""] if take else []),
             f"{self.space} on {self.data}: {_count(self.front, 'network')} on the front, "
             f"{_count(self.models, 'model')}",
             "",
-            *columns([HEADINGS, *_rows(self.networks, self.score)]),
+            *columns(_table(self.networks, self.score)),
             "",
             *trust_sentences(self.trust),
             *(f"note: {n}" for n in self.notes),
             "",
-            *(f"supernetic predict {model.path} IMAGE" for model in list(self.models.values())[-1:]),
+            *([f"supernetic predict {one.path} IMAGE"] if one else []),
             f"everything is in {self.run}, to be read in {self.report}",
         ]
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _rows(self.networks, self.score))
-        rows = "".join(f"<tr>{row}</tr>" for row in cells)
-        heads = "".join(f"<th>{escape(h)}</th>" for h in HEADINGS)
-        verdict = "".join(f"<p>{escape(s)}</p>" for s in trust_sentences(self.trust))
-        return f"<table><tr>{heads}</tr>{rows}</table>{verdict}"
+        """The recommendation and a table, for notebooks."""
+        headings, *rows = _table(self.networks, self.score)
+        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        heads = "".join(f"<th>{escape(h)}</th>" for h in headings)
+        take = _paragraphs(recommendation(self.networks, self.trust))
+        return f"{take}<table><tr>{heads}</tr>{body}</table>{_paragraphs(trust_sentences(self.trust))}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain records: those of the front and of the networks are as in the run's files."""
@@ -133,22 +153,27 @@ class PlannedSearch(Result):
         ]
 
 
-HEADINGS = ["network", "MACs", "params", "score", "valid %", "test %", "architecture"]
+STAR = "*"  # marks the recommended model
 
 
-def _rows(networks: Sequence[NetworkRecord], score: str) -> list[list[str]]:
-    return [
-        [
-            r.name,
-            show_cost(r.macs),
-            show_cost(r.params),
-            show_metric(r.score, score, 3),
-            show_metric(r.trained, "valid/accuracy"),
-            show_metric(r.test, "test/accuracy"),
-            r.label,
-        ]
-        for r in networks
-    ]
+def _table(networks: Sequence[NetworkRecord], score: str) -> list[list[str]]:
+    """The headings, then a row for each network; without columns about which nothing is known."""
+    always = {"network": [f"{STAR} {r.name}" if r.recommended else r.name for r in networks]}
+    sometimes = {
+        "MACs": [show_cost(r.macs) for r in networks],
+        "params": [show_cost(r.params) for r in networks],
+        "score": [show_metric(r.score, score, 3) for r in networks],
+        "steps": ["-" if r.steps is None else f"{r.steps:,}" for r in networks],
+        "valid %": [show_metric(r.trained, "valid/accuracy") for r in networks],
+        "test %": [show_metric(r.exported_test, "test/accuracy") for r in networks],
+    }
+    known = {heading: cells for heading, cells in sometimes.items() if any(cell != "-" for cell in cells)}
+    table = {**always, **known, "architecture": [r.label for r in networks]}
+    return [list(table), *(list(row) for row in zip(*table.values(), strict=True))]
+
+
+def _paragraphs(sentences: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(s)}</p>" for s in sentences)
 
 
 def _count(things: Sized, what: str) -> str:

@@ -1,8 +1,8 @@
 """How a search on images scores architectures: by the supernet, and by zero-cost proxies.
 
 Where weights are shared by choice, the score is the mean rank by `PROXIES` (docs/ranking.md says why these); where they
-are shared elastically, it is the supernet's cross-entropy. With `min subset_training`, every architecture is trained on
-a small subset instead (docs/select.md).
+are shared elastically, it is the supernet's cross-entropy. Without a supernet it is the mean rank by the proxies that
+need none. With `min subset_training`, every architecture is trained on a small subset instead (docs/select.md).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator
+from ...hardware import CPU, Hardware
 from ...proxies import PREFIX, full_name
 from ...ranking.ensemble import RANK, RankEnsemble
 from ...runs.directory import Run
@@ -49,6 +50,8 @@ class Scoring:
         seed: Of all randomness.
         latency: How milliseconds are measured; empty if they are not needed.
         own: The user's own evaluator.
+        supernet: Whether there is a supernet to ask.
+        hardware: Where networks without a supernet are scored.
     """
 
     space: Space
@@ -57,18 +60,25 @@ class Scoring:
     seed: int
     latency: Mapping[str, Any]
     own: Evaluator | None = None
+    supernet: bool = True
+    hardware: Hardware = CPU
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """What the rank ensemble is made of."""
+        return PROXIES if self.supernet else tuple(name for name in PROXIES if name != SCORE)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The metrics, and those that the rank ensemble is made of."""
-        return tuple(dict.fromkeys([*self.metrics, *(PROXIES if RANK in self.metrics else ())]))
+        return tuple(dict.fromkeys([*self.metrics, *(self.proxies if RANK in self.metrics else ())]))
 
-    def of_run(self, run: Run, supernet: Supernet, evaluations: int) -> Evaluator:
+    def of_run(self, run: Run, supernet: Supernet | None, evaluations: int) -> Evaluator:
         """The evaluator of a run; its rank ensemble and its latencies are measured once.
 
         Args:
             run: Keeps both.
-            supernet: Trained.
+            supernet: Trained; None if there is none.
             evaluations: That the search plans; the ensemble ranks among no more networks than these.
         """
         evaluate = self.evaluator(supernet, self.latency_table(run))
@@ -78,7 +88,7 @@ class Scoring:
 
         return EnsembleEvaluator(evaluate, self._ensemble(run, evaluate, evaluations))
 
-    def evaluator(self, supernet: Supernet, table: LatencyTable | None = None) -> Evaluator:
+    def evaluator(self, supernet: Supernet | None, table: LatencyTable | None = None) -> Evaluator:
         """Costs, the supernet's scores, proxies, and latencies from the table; no rank yet."""
         from ...evaluators.supernet import SupernetEvaluator
 
@@ -87,15 +97,17 @@ class Scoring:
         costs = dict.fromkeys([*COSTS, *(n for n in needed if n.startswith("cost/"))])
         valid = [n for n in needed if n.startswith("valid/") and n != SUBSET_TRAINING]
         proxies = tuple(n for n in needed if n.startswith(PREFIX) and n != RANK)
-        images = scoring_images(self.dataset, self.seed)
-        parts: list[Evaluator] = [
-            CostEvaluator(self.space, tuple(costs)),
-            SupernetEvaluator(supernet, images, tuple(dict.fromkeys([SCORE, ACCURACY, *valid])), seed=self.seed),
-        ]
+        parts: list[Evaluator] = [CostEvaluator(self.space, tuple(costs))]
+        if supernet is not None:
+            images, metrics = scoring_images(self.dataset, self.seed), dict.fromkeys([SCORE, ACCURACY, *valid])
+            parts.append(SupernetEvaluator(supernet, images, tuple(metrics), seed=self.seed))
         if proxies:
             from ...evaluators.proxies import ProxyEvaluator
 
-            parts.append(ProxyEvaluator(self.space, self.dataset, proxies, images=PROXY_IMAGES, seed=self.seed))
+            device = self.hardware.device
+            parts.append(
+                ProxyEvaluator(self.space, self.dataset, proxies, images=PROXY_IMAGES, seed=self.seed, device=device)
+            )
         if SUBSET_TRAINING in needed:
             parts.append(self._subset_training())
         if table is not None:
@@ -123,7 +135,9 @@ class Scoring:
 
         size = min(MAX_SUBSET_IMAGES, len(available_rows(self.dataset, SCORED_SPLIT)))
         recipe = recipe_for(RECIPE, size)
-        return SubsetTrainingScore(SubsetTrainingEvaluator(self.space, self.dataset, recipe, size, seed=self.seed))
+        return SubsetTrainingScore(
+            SubsetTrainingEvaluator(self.space, self.dataset, recipe, size, seed=self.seed, hardware=self.hardware)
+        )
 
     def _ensemble(self, run: Run, evaluate: Evaluator, evaluations: int) -> RankEnsemble:
         """What the proxies say of random networks, measured once."""
@@ -131,7 +145,7 @@ class Scoring:
             rng = np.random.default_rng([self.seed, REFERENCE_STREAM])
             drawn = self.space.sample(rng, min(MAX_REFERENCES, evaluations)).tolist()
             archs: list[Arch] = list(dict.fromkeys(self.space.canonical(tuple(a)) for a in drawn))
-            ensemble = RankEnsemble.of(PROXIES, evaluate(archs))
+            ensemble = RankEnsemble.of(self.proxies, evaluate(archs))
             run.write(ENSEMBLE, json.dumps(ensemble.to_json()) + "\n")
         return RankEnsemble.from_json(json.loads((run.path / ENSEMBLE).read_text()))
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...datasets import DataLike, Dataset, source_of
-from ...errors import InputError
+from ...datasets import DataLike, Dataset, load, source_of
 from ...families import CandidateModel
+from ...hardware import Hardware, settle_hardware
 from ...networks.pool import dataset_of
-from ...parallel.workers import usual_workers
 from ...progress import OnEvent
 from ...reports.select import write_select
 from ...runs.directory import Run
@@ -23,16 +22,15 @@ from ...runs.files import SELECT, SUBSET_TRAININGS, TIMINGS, TRAININGS_CSV
 from ...runs.trust import opens_runs
 from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
-from ...training.recipe import Recipe, read_recipe
 from ..job import Job, Step, run_job
-from ..train.prepare import full_source
+from ..train.prepare import full_source, image_options
 from .models import read_models
 from .plan import Pace, SelectPlan, estimate, time_steps
 from .queue import Queue, with_sizes
-from .request import SelectRequest
+from .request import SelectRequest, parse_rates
 from .result import SelectResult, planned, read_result, write
+from .settled import SettledRecipe, settle
 from .tables import trainings_csv
-from .trainings import RATES, RECIPE
 
 DEFAULT_MINUTES = 8.0  # that automatic sizes are fitted into
 
@@ -49,8 +47,14 @@ def select(
     stratified: bool = False,
     size: str = "cpu",
     recipe: str | Path | None = None,
+    rates: str | float | Sequence[float] | None = None,
     limit: int | None = None,
     workers: int | None = None,
+    processes: int = 1,
+    device: str = "auto",
+    precision: str = "no",
+    image_size: int | None = None,
+    valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -71,9 +75,16 @@ def select(
         on: The split that scores are taken on: `test` or `valid`.
         stratified: Subsets with all classes in proportion.
         size: Of models that name none: `cpu` or `full`.
-        recipe: Training settings, a TOML file.
+        recipe: Training settings, a TOML file. Its learning rate and batch are kept if it names them.
+        rates: Learning rates to try for each model; one is taken as it is. By default the recipe's, else three.
         limit: Take a subset of this many images.
-        workers: Trainings at a time; as many as processors by default.
+        workers: Trainings at a time; by default as many as processors, or one per GPU.
+        processes: Processes that share each batch of a training.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
+        precision: `no` (mixed precision), `fp16` or `bf16`.
+        image_size: Pixels of the side that models are trained and tested at. By default the data's.
+        valid: Validation images: their number or, below 1, their share of the training images, which they are cut
+            from. A tenth by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -83,8 +94,9 @@ def select(
         The decision with its evidence, or the plan after a dry run.
     """
     request = SelectRequest(
-        source_of(data), models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers
-    )
+        source_of(data), models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers, rates, processes,
+        device, precision, image_size, valid,
+    )  # fmt: skip
     return run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
@@ -99,21 +111,32 @@ class SelectJob(Job[SelectPlan, SelectResult]):
     dataset: Dataset
     loading: Mapping[str, Any]
     models: tuple[CandidateModel, ...]
-    recipe: Recipe
+    settled: SettledRecipe
     subsets: SubsetSchedule  # as requested, before anything is given up
     workers: int
+    runs_on: Hardware
 
     @classmethod
     def prepare(cls, request: SelectRequest, send: OnEvent) -> SelectJob:
         """Load and check everything, before anything is written."""
-        loading = {"source": full_source(request.data), **({} if request.limit is None else {"limit": request.limit})}
-        dataset = dataset_of(loading)
+        hardware = settle_hardware(request.device, request.precision, request.processes, 1)
+        options = image_options(request.image_size, request.valid)
+        given = {} if request.limit is None else {"limit": request.limit}
+        loading = {"source": full_source(request.data), **given, **options}
+        first = load(**loading, on_event=send)  # says what is done with images that do not fit into memory
+        dataset = dataset_of(loading)  # what trainings in this process use; images of a folder are those of `first`
+        del first
         models = read_models(request.models, dataset, request.size)
-        recipe = RECIPE if request.recipe is None else read_recipe(request.recipe)
-        if recipe.sampler is not None:
-            raise InputError(f"{request.recipe}: a model has no paths to sample: the recipe must have no sampler")
+        settled = settle(request.recipe, parse_rates(request.rates), request.processes)
         subsets = make_schedule(request.sizes, request.seeds, dataset, request.on, stratified=request.stratified)
-        return cls(request, dataset, loading, tuple(models), recipe, subsets, request.workers or usual_workers())
+        settled.check(subsets.sizes)
+        workers = hardware.workers(request.workers)
+        return cls(request, dataset, loading, tuple(models), settled, subsets, workers, hardware)
+
+    @property
+    def hardware(self) -> Hardware:
+        """As requested."""
+        return self.runs_on
 
     @property
     def title(self) -> str:
@@ -132,8 +155,8 @@ class SelectJob(Job[SelectPlan, SelectResult]):
         return {
             "data": self.dataset.summary(),
             "models": {m.name: m.fingerprint for m in self.models},
-            "recipe": self.recipe.settings(),
-            "rates": list(RATES),
+            **self.settled.settings(),
+            **self.hardware.differences(),
             "asked": {**asdict(self.subsets), "minutes": self.minutes},
         }
 
@@ -150,15 +173,16 @@ class SelectJob(Job[SelectPlan, SelectResult]):
             paces, notes = {m: Pace(*p) for m, p in earlier["paces"].items()}, fitted["given_up"]
         else:
             subsets, notes = self.subsets, []
-            paces = time_steps(self.models, self.dataset, self.recipe, self.subsets)
+            paces = time_steps(self.models, self.dataset, self.settled.recipe, self.subsets, self.hardware.of_networks)
             if self.minutes is not None:
                 subsets, notes = fit_schedule(subsets, lambda s: self._seconds(s, paces), 60 * self.minutes)
-        dry = planned(self.dataset, self.models, subsets, self._seconds(subsets, paces), notes)
+        every = [*notes, *self.settled.notes(subsets.sizes)]
+        dry = planned(self.dataset, self.models, subsets, self.settled, self._seconds(subsets, paces), every)
         return SelectPlan(subsets, paces, tuple(notes), dry)
 
     def _seconds(self, subsets: SubsetSchedule, paces: Mapping[str, Pace]) -> float:
         scored = len(self.dataset.splits[self.request.on])
-        return estimate(subsets, paces, self.recipe, scored, self.workers)
+        return estimate(subsets, paces, self.settled, scored, self.workers)
 
     def settings(self, plan: SelectPlan) -> dict[str, Any]:
         """The request, and what was fitted into the time."""
@@ -172,8 +196,9 @@ class SelectJob(Job[SelectPlan, SelectResult]):
     def steps(self, plan: SelectPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
         """Choose learning rates, train, decide."""
         queue = Queue(
-            self.models, self.recipe, plan.subsets, self.loading, self.dataset.fingerprint, self.workers, send
-        )
+            self.models, self.settled, plan.subsets, self.loading, self.dataset.fingerprint, self.workers, send,
+            self.hardware,
+        )  # fmt: skip
 
         def choose_rates(run: Run) -> None:
             run.write(RATES_FILE, json.dumps(queue.choose_rates(run.path / SUBSET_TRAININGS)) + "\n")
@@ -186,8 +211,10 @@ class SelectJob(Job[SelectPlan, SelectResult]):
             rates = _rates(run)
             trainings, outcomes = queue.trainings(rates), queue.outcomes(rates, run.path / SUBSET_TRAININGS)
             seconds = sum(r["seconds"] for r in run.read(TIMINGS))
-            notes = [*plan.notes, *self._overtime(seconds)]
-            write(run, self.dataset, self.models, plan.subsets, rates, trainings, outcomes, notes, seconds)
+            notes = [*plan.notes, *self.settled.notes(plan.subsets.sizes), *self._overtime(seconds)]
+            write(
+                run, self.dataset, self.models, plan.subsets, self.settled, rates, trainings, outcomes, notes, seconds
+            )
 
         return [
             Step("rates", RATES_FILE, choose_rates),
@@ -202,8 +229,8 @@ class SelectJob(Job[SelectPlan, SelectResult]):
         return [f"it took {seconds / 60:.1f} minutes, more than the {limit:g} that it was fitted into"]
 
     def planned(self, plan: SelectPlan) -> SelectResult:
-        """What would be done."""
-        return plan.dry
+        """What would be done, and where."""
+        return replace(plan.dry, notes=(*plan.dry.notes, self.hardware.line()))
 
     def read(self, path: Path) -> SelectResult:
         """The result, from the run's record."""

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from ...datasets import Dataset
 from ...families import CandidateModel
+from ...hardware import CPU, Hardware
 from ...networks.training import one_thread, training
 from ...result import Result
 from ...selection.subsets import SubsetSchedule, take_subset
 from ...training.recipe import Recipe
 from ...training.schedule import plan_of
-from .trainings import RATES, recipe_for
+from .settled import SettledRecipe
+from .trainings import trained_images
 
 if TYPE_CHECKING:
     from .result import SelectResult
@@ -26,6 +28,7 @@ TIMED_STEPS = 5  # of each, after one that is not timed; the median counts, as o
 WORKER_SLOWDOWN = 1.15  # workers beside one another are slower than one alone
 FORWARD_SHARE = 0.35  # of a training step's time per image
 START_S = 0.4  # of a training before its first step and after its last
+PROCESS_START_S = 10.0  # in which each of several processes that share a training loads torch, for every training
 WORKER_START_S = 15.0  # in which workers load torch, once for learning rates and once for the rest
 
 
@@ -36,12 +39,13 @@ class Pace:
     step: float
     image: float  # per image
 
-    def seconds(self, recipe: Recipe, size: int, scored: int) -> float:
+    def seconds(self, settled: SettledRecipe, size: int, scored: int) -> float:
         """Of a whole training on a subset of `size` images, `scored` on others."""
-        fitted = recipe_for(recipe, size)
-        trained = size - size // 10
-        steps = plan_of(fitted, max(1, trained // fitted.batch_size)).steps
-        return START_S + steps * (self.step + self.image * fitted.batch_size) + FORWARD_SHARE * self.image * scored
+        fitted, processes = settled.fitted(size), settled.processes
+        steps = plan_of(fitted, max(1, trained_images(size) // fitted.batch_size)).steps
+        start = START_S if processes == 1 else START_S + PROCESS_START_S
+        share = self.image * fitted.batch_size / processes
+        return start + steps * (self.step + share) + FORWARD_SHARE * self.image * scored
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,11 @@ class SelectPlan(Result):
 
 
 def time_steps(
-    models: Sequence[CandidateModel], dataset: Dataset, recipe: Recipe, subsets: SubsetSchedule
+    models: Sequence[CandidateModel],
+    dataset: Dataset,
+    recipe: Recipe,
+    subsets: SubsetSchedule,
+    hardware: Hardware = CPU,
 ) -> dict[str, Pace]:
     """Time a few training steps of every model.
 
@@ -68,6 +76,7 @@ def time_steps(
         dataset: The images.
         recipe: Training settings.
         subsets: The schedule, whose largest subset is used.
+        hardware: Where they are trained.
 
     Returns:
         The pace of each model by its name.
@@ -76,30 +85,33 @@ def time_steps(
     paces = {}
     with one_thread():
         for model in models:
-            few, many = (_step(model, data, recipe, batch) for batch in TIMED_BATCHES)
+            few, many = (_step(model, data, recipe, batch, hardware) for batch in TIMED_BATCHES)
             image = max(1e-9, (many - few) / (TIMED_BATCHES[1] - TIMED_BATCHES[0]))
             paces[model.name] = Pace(max(0.0, few - image * TIMED_BATCHES[0]), image)
     return paces
 
 
-def _step(model: CandidateModel, data: Dataset, recipe: Recipe, batch: int) -> float:
+def _step(model: CandidateModel, data: Dataset, recipe: Recipe, batch: int, hardware: Hardware) -> float:
     """Seconds."""
     short = replace(recipe, batch_size=batch, length=f"{1 + TIMED_STEPS} steps", warmup="0 steps")
     seconds = []
     began = perf_counter()
-    for _ in islice(training(model.build(0), model.resolution, data, short, 0), 1 + TIMED_STEPS):
+    steps = training(model.build(0), model.resolution, data, short, 0, None, hardware)
+    for _ in islice(steps, 1 + TIMED_STEPS):
         seconds.append(perf_counter() - began)
         began = perf_counter()
     return median(seconds[1:])
 
 
-def estimate(subsets: SubsetSchedule, paces: Mapping[str, Pace], recipe: Recipe, scored: int, workers: int) -> float:
+def estimate(
+    subsets: SubsetSchedule, paces: Mapping[str, Pace], settled: SettledRecipe, scored: int, workers: int
+) -> float:
     """Estimate how long all trainings take, those that choose learning rates included.
 
     Args:
         subsets: Sizes and seeds.
         paces: By model.
-        recipe: Training settings.
+        settled: Training settings, with the learning rates that are tried.
         scored: Images that each model is scored on.
         workers: Trainings at a time.
 
@@ -109,8 +121,8 @@ def estimate(subsets: SubsetSchedule, paces: Mapping[str, Pace], recipe: Recipe,
     total = longest = 0.0
     for pace in paces.values():
         for size, seeds in zip(subsets.sizes, subsets.seeds, strict=True):
-            extra = len(RATES) - 1 if size == subsets.middle else 0
-            one = pace.seconds(recipe, size, scored)
+            extra = len(settled.rates) - 1 if size == subsets.middle else 0
+            one = pace.seconds(settled, size, scored)
             total += one * (seeds + extra)
             longest = max(longest, one)
     return WORKER_START_S + WORKER_SLOWDOWN * max(total / workers, longest)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ...families import CandidateModel
+from ...hardware import CPU, Hardware
 from ...progress import Event, OnEvent
 from ...selection.subsets import SubsetSchedule
-from ...training.recipe import Recipe
-from .trainings import RATES, Outcome, SubsetTraining, read_outcome, recipe_for, train_subsets
+from .settled import SettledRecipe
+from .trainings import Outcome, SubsetTraining, read_outcome, train_subsets
 
 
 @dataclass(frozen=True)
@@ -20,27 +21,33 @@ class Queue:
 
     Args:
         models: To compare.
-        recipe: Without learning rate and batch size, which follow from the subset.
+        settled: The recipe, with learning rates to try and the rule for batches.
         subsets: Sizes and seeds.
         loading: Arguments of `datasets.load`.
         data: The data's fingerprint.
         workers: Trainings at a time.
         send: Receives progress.
+        hardware: Where models are trained.
     """
 
     models: Sequence[CandidateModel]
-    recipe: Recipe
+    settled: SettledRecipe
     subsets: SubsetSchedule
     loading: Mapping[str, Any]
     data: str
     workers: int
     send: OnEvent
+    hardware: Hardware = CPU
 
     def choose_rates(self, directory: Path) -> dict[str, float]:
-        """The learning rate of each model: the best calibrated one on the middle subset."""
-        trials = [self._training(m, self.subsets.middle, 0, rate) for rate in RATES for m in self.models]
+        """The learning rate of each model: the best calibrated one on the middle subset, or the only one there is."""
+        rates = self.settled.rates
+        if len(rates) == 1:
+            return {m.name: rates[0] for m in self.models}
+        trials = [self._training(m, self.subsets.middle, 0, rate) for rate in rates for m in self.models]
         outcomes = self._train(trials, directory, "rates")
-        return {m.name: _best_rate(m, trials, outcomes) for m in self.models}
+        usual = rates[len(rates) // 2]
+        return {m.name: _best_rate(m, trials, outcomes, usual) for m in self.models}
 
     def trainings(self, rates: Mapping[str, float]) -> list[SubsetTraining]:
         """All trainings, with the chosen learning rates."""
@@ -59,9 +66,12 @@ class Queue:
         return [read_outcome(directory / t.key) for t in self.trainings(rates)]
 
     def _training(self, model: CandidateModel, size: int, seed: int, rate: float) -> SubsetTraining:
-        recipe = recipe_for(self.recipe, size, rate)
+        recipe, processes = self.settled.fitted(size, rate), self.settled.processes
         on, stratified = self.subsets.on, self.subsets.stratified
-        return SubsetTraining(model, recipe, size, seed, on, stratified, self.loading, self.data)
+        return SubsetTraining(
+            model, recipe, size, seed, on, stratified, self.loading, self.data, processes,
+            self.hardware.device, self.hardware.precision,
+        )  # fmt: skip
 
     def _train(self, trainings: Sequence[SubsetTraining], directory: Path, task: str) -> list[Outcome]:
         def report(i: int, done: int, steps: int) -> None:
@@ -70,12 +80,14 @@ class Queue:
         return train_subsets(trainings, directory, self.workers, report)
 
 
-def _best_rate(model: CandidateModel, trials: Sequence[SubsetTraining], outcomes: Sequence[Outcome]) -> float:
-    """By calibrated cross-entropy; the middle one if none of them converged."""
+def _best_rate(
+    model: CandidateModel, trials: Sequence[SubsetTraining], outcomes: Sequence[Outcome], usual: float
+) -> float:
+    """By calibrated cross-entropy; the usual one if none of them converged."""
     finished = [
         (o.calibration, t.recipe.lr) for t, o in zip(trials, outcomes, strict=True) if t.model is model and not o.reason
     ]
-    return min(finished, default=(0.0, RATES[1]))[1]
+    return min(finished, default=(0.0, usual))[1]
 
 
 def with_sizes(subsets: SubsetSchedule, sizes: Sequence[int], seeds: Sequence[int]) -> SubsetSchedule:

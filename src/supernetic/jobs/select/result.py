@@ -27,6 +27,7 @@ from ...selection.scores import METRICS
 from ...selection.subsets import SubsetSchedule
 from ...selection.summary_text import sentences
 from ...text import duration
+from .settled import SettledRecipe, describe
 from .tables import agreement_csv, mdl_csv, profiles_csv
 from .trainings import Outcome, SubsetTraining
 
@@ -49,6 +50,10 @@ class SelectResult(Result):
     contests: tuple[dict[str, Any], ...]
     decision: dict[str, Any] | None
     table: dict[str, dict[str, list[float]]]  # means by metric and model, one per size
+    rates: dict[str, float]  # the learning rate of each model, once it is known
+    tried: tuple[float, ...] = ()  # all learning rates that are tried
+    batches: tuple[int, ...] = ()  # images in a batch, one per size; older runs do not say
+    processes: int = 1  # that share each batch
 
     @property
     def sentences(self) -> list[str]:
@@ -61,6 +66,7 @@ class SelectResult(Result):
         head = [
             f"{len(self.models)} models on {self.data}: {', '.join(map(self._priced, self.models))}",
             f"{sizes} images with {seeds} seeds, scored on {self.on}: {self.trainings} trainings",
+            *([describe(self.rates, self.tried, self.batches, self.processes)] if self.batches else []),
             *(f"note: {n}" for n in self.notes),
         ]
         if self.run is None:
@@ -92,12 +98,19 @@ class SelectResult(Result):
 
 
 def planned(
-    dataset: Dataset, models: Sequence[CandidateModel], subsets: SubsetSchedule, seconds: float, notes: Sequence[str]
+    dataset: Dataset,
+    models: Sequence[CandidateModel],
+    subsets: SubsetSchedule,
+    settled: SettledRecipe,
+    seconds: float,
+    notes: Sequence[str],
 ) -> SelectResult:
     """What would be done."""
+    known = {m.name: settled.rates[0] for m in models} if len(settled.rates) == 1 else {}
     return SelectResult(
         dataset.name, None, None, subsets.on, tuple(m.name for m in models), _costs(models), subsets.sizes,
         subsets.seeds, len(models) * sum(subsets.seeds), seconds, tuple(notes), (), None, {},
+        known, settled.rates, settled.batches(subsets.sizes), settled.processes,
     )  # fmt: skip
 
 
@@ -110,6 +123,7 @@ def write(
     dataset: Dataset,
     models: Sequence[CandidateModel],
     subsets: SubsetSchedule,
+    settled: SettledRecipe,
     rates: Mapping[str, float],
     subset_trainings: Sequence[SubsetTraining],
     outcomes: Sequence[Outcome],
@@ -123,6 +137,7 @@ def write(
         dataset: The images.
         models: All models; those with a failed training are left out, with a note.
         subsets: Sizes and seeds.
+        settled: How they were trained.
         rates: The learning rate of each model.
         subset_trainings: All trainings.
         outcomes: Their results, in the same order.
@@ -163,13 +178,16 @@ def write(
             metric: {m: profiles.means[i, k].tolist() for k, m in enumerate(profiles.models)}
             for i, metric in enumerate(METRICS)
         },
+        rates=dict(rates),
+        tried=settled.rates,
+        batches=settled.batches(subsets.sizes),
+        processes=settled.processes,
     )
     record = {
         **result.to_json(),
         "scored": len(dataset.splits[subsets.on]),
         "profiles": {m: _profile(profiles, k) for k, m in enumerate(profiles.models)},
         "agreements": [asdict(a) for a in agreement],
-        "rates": rates,
         "stable": {"open": decision.open, "checks_held": sum(c.held for c in decision.checks)},
         "recipe": subset_trainings[0].recipe.settings(),
     }
@@ -180,11 +198,12 @@ def read_result(path: Path) -> SelectResult:
     """Read the result of a finished run; one that is not finished is refused."""
     try:
         record = json.loads((path / SELECT).read_text())
-        fields = {f.name: record[f.name] for f in dataclasses.fields(SelectResult)}
+        known = [f for f in dataclasses.fields(SelectResult) if f.default is dataclasses.MISSING or f.name in record]
+        fields = {f.name: record[f.name] for f in known}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None
-    for name in ("models", "sizes", "seeds", "notes", "contests"):
-        fields[name] = tuple(fields[name])
+    for name in ("models", "sizes", "seeds", "notes", "contests", "tried", "batches"):
+        fields[name] = tuple(fields.get(name, ()))
     costs = {m: (c[0], c[1]) for m, c in fields["costs"].items()}
     return SelectResult(**{**fields, "costs": costs, "run": str(path), "page": str(path / REPORT)})
 

@@ -15,11 +15,11 @@ from .trainings import Outcome, SubsetTraining
 
 def trainings_csv(subset_trainings: Sequence[SubsetTraining], outcomes: Sequence[Outcome]) -> str:
     """One line per training; nothing for the scores of one that diverged."""
-    head = ("model", "images", "seed", "learning_rate", "temperature", *METRICS, "reason")
+    head = ("model", "images", "seed", "learning_rate", "batch_size", "temperature", *METRICS, "reason")
     lines = []
     for r, o in zip(subset_trainings, outcomes, strict=True):
         numbers = map(number, (o.temperature, *(o.metrics[m] for m in METRICS)))
-        lines.append((r.model.name, r.size, r.seed, f"{r.recipe.lr:g}", *numbers, o.reason))
+        lines.append((r.model.name, r.size, r.seed, f"{r.recipe.lr:g}", r.recipe.batch_size, *numbers, o.reason))
     return csv_text(head, lines)
 
 

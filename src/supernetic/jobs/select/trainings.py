@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
@@ -23,16 +24,22 @@ import numpy.typing as npt
 
 from ...errors import InputError, RunError, SupernetError
 from ...families import CandidateModel
+from ...hardware import Hardware
 from ...networks.pool import LOCK_PATIENCE_S, RECIPE_TEXT_FIELDS, dataset_of
 from ...networks.training import logits_of, one_thread, training
+from ...parallel.ranks import launch_ranks
 from ...parallel.workers import Report, map_in_workers
-from ...runs.directory import jsonable, open_run
+from ...runs.directory import Run, jsonable, open_run
 from ...runs.files import CHECKPOINTS, IMAGE_SCORES, RESULT
 from ...selection.scores import METRICS, score
-from ...selection.subsets import take_subset
+from ...selection.subsets import CALIBRATION_STRIDE, take_subset
+from ...training.checkpoint import read, write
+from ...training.loop import Progress
 from ...training.recipe import Recipe
 
 MIN_BATCHES = 16  # of an epoch: small subsets have smaller batches, so that all get some hundred updates
+MIN_IMAGES = 2  # in a process at a time, for BN
+TRAINED = "trained.safetensors"  # among the checkpoints: what several processes leave to the one that scores
 RATES = (2e-3, 6e-3, 2e-2)  # learning rates that are tried
 RECIPE = Recipe(
     title="a subset on a CPU",
@@ -58,6 +65,9 @@ class SubsetTraining:
     stratified: bool
     loading: Mapping[str, Any]  # arguments of `datasets.load`
     data: str  # the data's fingerprint
+    processes: int = 1  # that share each batch
+    device: str = "cpu"  # where they train
+    precision: str = "no"  # mixed precision
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -71,7 +81,13 @@ class SubsetTraining:
             "on": self.on,
             "stratified": self.stratified,
             "data": self.data,
+            **self.hardware.differences(),  # roundings differ, and BN over several processes
         }
+
+    @property
+    def hardware(self) -> Hardware:
+        """Where it runs, with one thread."""
+        return Hardware(self.device, self.precision, self.processes)
 
     @property
     def key(self) -> str:
@@ -102,9 +118,28 @@ class Outcome:
         return scores
 
 
-def recipe_for(recipe: Recipe, size: int, rate: float | None = None) -> Recipe:
-    """The recipe for a subset: enough batches an epoch, and a learning rate. BN needs two images at a time."""
-    batch = min(recipe.batch_size, max(2, (size - size // 10) // MIN_BATCHES))
+def trained_images(size: int) -> int:
+    """Of a subset of `size` images: the others calibrate."""
+    return size - size // CALIBRATION_STRIDE
+
+
+def recipe_for(
+    recipe: Recipe, size: int, rate: float | None = None, *, min_batches: int = MIN_BATCHES, processes: int = 1
+) -> Recipe:
+    """The recipe for a subset: enough batches an epoch, and a learning rate.
+
+    Args:
+        recipe: Its batch is the largest there is.
+        size: Images of the subset.
+        rate: The learning rate; None for the recipe's.
+        min_batches: Of an epoch. With 1 the batch is only cut where the subset has fewer images.
+        processes: That share each batch equally.
+
+    Returns:
+        The recipe with the subset's batch.
+    """
+    share = max(MIN_IMAGES, trained_images(size) // min_batches // processes)
+    batch = min(recipe.batch_size, share * processes)
     return replace(recipe, batch_size=batch, lr=recipe.lr if rate is None else rate)
 
 
@@ -124,7 +159,8 @@ def train_subsets(
     """
     missing = [i for i, r in enumerate(subset_trainings) if not (directory / r.key / RESULT).exists()]
     items = [(subset_trainings[i], directory / subset_trainings[i].key) for i in missing]
-    map_in_workers(work, items, workers, lambda k, done, steps: progress(missing[k], done, steps))
+    environments = items[0][0].hardware.environments() if items else [{}]
+    map_in_workers(work, items, workers, lambda k, done, steps: progress(missing[k], done, steps), environments)
     return [read_outcome(directory / r.key) for r in subset_trainings]
 
 
@@ -152,8 +188,15 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
         network, resolution = task.model.build(task.seed), task.model.resolution
         record: dict[str, Any]
         try:
-            for p in training(network, resolution, data, task.recipe, task.seed, run):
+            if task.processes > 1:
+                steps = launch_ranks(_share, task.processes, task, path, run.lock, keep_open=[run.lock])
+            else:
+                steps = training(network, resolution, data, task.recipe, task.seed, run, task.hardware)
+            for p in steps:
                 report(p.step, p.steps)
+            if task.processes > 1:
+                network.load_state_dict(read(path / CHECKPOINTS / TRAINED)[0])
+                network.to(task.device)
             network.eval()
             logits = {split: logits_of(network, resolution, data, split) for split in ("calibrate", task.on)}
             if not all(np.isfinite(z).all() for z in logits.values()):
@@ -175,6 +218,17 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
             }
         run.write(RESULT, json.dumps(record, indent=1) + "\n")
         shutil.rmtree(path / CHECKPOINTS, ignore_errors=True)
+
+
+def _share(task: SubsetTraining, path: Path, lock: int) -> Iterator[Progress]:
+    """What each of several processes does: its part of every batch. The first has the run, and leaves the weights."""
+    data = take_subset(dataset_of(task.loading), task.size, task.seed, task.on, stratified=task.stratified)
+    network, first = task.model.build(task.seed), os.environ["RANK"] == "0"
+    run = Run(path, task.settings, lock) if first else None
+    resolution = task.model.resolution
+    yield from training(network, resolution, data, task.recipe, task.seed, run, task.hardware, paths=True)
+    if first:
+        write(path / CHECKPOINTS / TRAINED, {n: t.cpu() for n, t in network.state_dict().items()}, {})
 
 
 def _write(path: Path, scores: npt.NDArray[np.float32]) -> None:

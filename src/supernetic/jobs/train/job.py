@@ -13,6 +13,7 @@ import numpy as np
 
 from ...datasets import DataLike, source_of
 from ...errors import InputError, RunError
+from ...hardware import Hardware, settle_hardware
 from ...objective import parse_quantity
 from ...progress import OnEvent
 from ...result import Result
@@ -23,7 +24,7 @@ from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler
 from ...space import Space
 from ..job import Job, Step, run_job
-from .prepare import TRAIN, PreparedTraining, hardware_of, loading_of, prepare_training
+from .prepare import TRAIN, PreparedTraining, loading_of, prepare_training
 from .request import TrainRequest
 from .supernet_run import TASK
 
@@ -50,6 +51,8 @@ def train(
     start: str | Path | None = None,
     tensorboard: bool = False,
     seed: int = 0,
+    image_size: int | None = None,
+    valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -68,7 +71,7 @@ def train(
         stabiliser: `KIND` or `KIND:identity`, which starts as the skip that it replaces.
         limit: Take a subset of this many images.
         threads: Processor threads; half the processors by default. More wait for each other on a busy machine.
-        device: `cpu`, `cuda` or `auto`.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
         precision: `no` (mixed precision), `fp16` or `bf16`.
         processes: Processes that share each batch, on a CPU with `threads` each, or one per GPU.
         snapshots: Steps, or shares of them such as `10%,50%`, whose weights are kept for `robustness`.
@@ -76,6 +79,9 @@ def train(
         start: A finished run of the same space to take the weights from.
         tensorboard: Write every step for TensorBoard too.
         seed: Of all randomness.
+        image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
+        valid: Validation images: their number or, below 1, their share of the training images, which they are cut
+            from. A tenth by default.
         out: The run directory.
         dry_run: Check everything, return what would be done, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -87,7 +93,7 @@ def train(
     snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
     request = TrainRequest(
         space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
-        snapshots, latency, start, tensorboard, seed,
+        snapshots, latency, start, tensorboard, seed, image_size, valid,
     )  # fmt: skip
     return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
@@ -159,14 +165,15 @@ class TrainJob(Job[TrainPlan, TrainResult]):
             tensorboard_writer()  # says now if it is missing, before anything is written
         training = prepare_training(
             request.space,
-            loading_of(request.data, request.limit, request.seed),
-            hardware=hardware_of(request.device, request.precision, request.processes, request.threads),
+            loading_of(request.data, request.limit, request.seed, request.image_size, request.valid),
+            hardware=settle_hardware(request.device, request.precision, request.processes, request.threads),
             sampler=request.sampler,
             recipe=request.recipe,
             steps=request.steps,
             stabiliser=request.stabiliser,
             latency=request.latency,
             start=request.start,
+            on_event=send,
         )
         if kept := snapshot_steps(request.snapshots, training.settings["steps"]):
             training = replace(training, settings={**training.settings, "snapshots": kept})
@@ -176,6 +183,11 @@ class TrainJob(Job[TrainPlan, TrainResult]):
     def title(self) -> str:
         """The space's name."""
         return self.training.space.name
+
+    @property
+    def hardware(self) -> Hardware:
+        """As requested."""
+        return self.training.hardware
 
     def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> TrainPlan:
         """The recipe's length; nothing need be measured."""

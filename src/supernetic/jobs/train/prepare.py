@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InputError, UnknownNameError
-from ...progress import Event, OnEvent
+from ...errors import InputError
+from ...hardware import Hardware
+from ...progress import Event, OnEvent, ignore
 from ...runs.directory import Run
 from ...runs.files import SPLITS, SUPERNET
 from ...runs.space_record import space_record
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ...training.schedule import Plan as Schedule
 
 TRAIN = "train"  # the step's name
-DEVICES, PRECISIONS = ("auto", "cpu", "cuda"), ("no", "fp16", "bf16")
 SAMPLERS = {"choice": "strict_fair", "cell": "strict_fair", "elastic": "sandwich", "scaled": "hierarchical"}
 DEFAULT_RECIPE = {
     "title": "default",
@@ -64,6 +64,11 @@ class PreparedTraining:
     def seed(self) -> int:
         """Of all randomness."""
         return int(self.settings["seed"])
+
+    @property
+    def hardware(self) -> Hardware:
+        """Where all of it runs."""
+        return Hardware.from_settings(self.settings)
 
     @property
     def sampler(self) -> Sampler:
@@ -106,14 +111,14 @@ class PreparedTraining:
         for p in training:
             text = f"loss {p.loss:.3f}, {p.images_per_s:,.0f} images/s"
             send(Event(TRAIN, text, done=p.step, total=p.steps))
-        if self.settings.get("processes", 1) > 1:
+        if self.hardware.processes > 1:
             self.supernet.load_state_dict(read(run.path / SUPERNET)[0])
 
     def _in_processes(self, run: Run) -> Iterator[Progress]:
         """The steps, taken here or by several processes together."""
         from ...parallel.ranks import launch_ranks
 
-        processes = int(self.settings.get("processes", 1))
+        processes = self.hardware.processes
         if processes == 1:
             return self.steps(run)
         task = self.space, self.settings, self.recipe, run.path, run.lock, current_policy()
@@ -124,26 +129,25 @@ class PreparedTraining:
         import torch
 
         from ...training.checkpoint import write
-        from ...training.devices import accelerator
+        from ...training.devices import accelerator_for
         from ...training.loop import fit
 
-        settings, recipe = self.settings, self.recipe
-        cpu, several = settings["device"] == "cpu", settings.get("processes", 1) > 1
-        hardware = accelerator(settings["precision"], cpu=cpu) if several or not cpu else None
-        torch.set_num_threads(int(settings["threads"]))  # after accelerate, which sets it too
+        settings, recipe, hardware = self.settings, self.recipe, self.hardware
+        together = accelerator_for(hardware)
+        torch.set_num_threads(hardware.threads)
         if run:
             run.write(SPLITS, json.dumps(self.dataset.split_record()) + "\n")
         steps = int(settings["steps"])
         log_every = max(1, min(50, steps // MIN_RECORDS))
-        batches = self.batches()
-        if hardware:
-            share = {"device": hardware.device, "rank": hardware.process_index, "world": hardware.num_processes}
-            batches = dataclasses.replace(batches, **share)
+        device = together.device if together else hardware.device
+        rank, world = (together.process_index, together.num_processes) if together else (0, 1)
+        self.supernet.to(device)
+        batches = dataclasses.replace(self.batches(), device=device, rank=rank, world=world)
         yield from fit(
             self.supernet, batches, self.sampler, recipe, run,
             seed=self.seed, name=TASK, log_every=log_every,
             checkpoint_every=min(1000, max(log_every, steps // MIN_RECORDS)),
-            snapshots=settings.get("snapshots", ()), accelerator=hardware,
+            snapshots=settings.get("snapshots", ()), accelerator=together,
         )  # fmt: skip
         if run:
             weights = {n: t.detach().cpu().contiguous() for n, t in self.supernet.state_dict().items()}
@@ -157,7 +161,6 @@ def _one_of_several(
     from ...datasets import load
 
     install_policy(policy)
-    os.environ["OMP_NUM_THREADS"] = str(settings["threads"])  # else accelerate takes all processors, and says so
     supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
     training = PreparedTraining(space, supernet, load(**settings["load"]), recipe, settings, ())
     yield from training.steps(Run(path, settings, lock) if os.environ["RANK"] == "0" else None)
@@ -167,7 +170,7 @@ def prepare_training(
     space: str | Space,
     loading: Mapping[str, Any],
     *,
-    hardware: Mapping[str, Any],
+    hardware: Hardware,
     dataset: Dataset | None = None,
     sampler: str | Mapping[str, Any] | Sampler | None = None,
     recipe: str | Path | Recipe | None = None,
@@ -175,42 +178,44 @@ def prepare_training(
     stabiliser: str = "",
     latency: str | Path | None = None,
     start: str | Path | None = None,
+    on_event: OnEvent = ignore,
 ) -> PreparedTraining:
     """Everything about a training, checked; nothing is written.
 
     Args:
         space: The space; as text, the data complete it.
         loading: Arguments of `datasets.load`: source, limit, seed. The seed is that of the training too.
-        hardware: The settings of `hardware_of`.
-        dataset: The data, if they are loaded already.
+        hardware: Where it runs; of one process, the supernet is there already.
+        dataset: The data, if they are loaded already, or their outline.
         sampler: How paths are drawn; by default the recipe's, else the one that goes with the space's sharing.
         recipe: Training settings: a file, a recipe, or None for a modest one.
         steps: Length in place of the recipe's.
         stabiliser: What takes the place of skips, such as `skip` or `skip:identity`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
         start: A finished run of the same space to take the weights from.
+        on_event: Receives what is done with images that do not fit into memory.
 
     Returns:
         The supernet with its data and recipe, and notes on what was filled in.
     """
-    from ...datasets import load
+    from ...datasets import outline
     from ...training.loop import plan_for
 
     loading, seed = dict(loading), int(loading["seed"])
-    dataset = load(**loading) if dataset is None else dataset
+    dataset = outline(**loading) if dataset is None else dataset
     fitted, notes = fit_space(space, dataset)
     fitted = stabilised(fitted, stabiliser)
     parent = None if start is None else str(Path(start).resolve())
     supernet = untrained(fitted, stabiliser, seed, parent)
-    dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading)
+    dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading, on_event)
     settled = _recipe(recipe, sampler, steps, fitted)
-    batches = _batches(dataset, settled, seed, hardware.get("processes", 1))
+    batches = _batches(dataset, settled, seed, hardware.processes)
     latencies = None if latency is None else str(Path(latency).resolve())
     schedule = plan_for(supernet, batches, _with_latencies(settled, supernet.space, latencies), settled)
     settings = {
         "seed": seed,
         "steps": schedule.steps,
-        **hardware,
+        **hardware.settings(),
         "stabiliser": stabiliser,
         "latencies": latencies,
         "start": parent,
@@ -219,25 +224,33 @@ def prepare_training(
         "data": dataset.summary(),
         "recipe": settled.settings(),
     }
+    if hardware.processes == 1:
+        supernet.to(hardware.device)
     return PreparedTraining(fitted, supernet, dataset, settled, settings, (*notes, *more))
 
 
 def _as_networks_take_it(
-    dataset: Dataset, supernet: Supernet, space: Space, loading: dict[str, Any]
+    dataset: Dataset, supernet: Supernet, space: Space, loading: dict[str, Any], on_event: OnEvent
 ) -> tuple[Dataset, list[str]]:
-    """The data at the networks' resolution and channels, loaded again (and `loading` completed) if they differ."""
+    """The data at the networks' resolution and channels, `loading` completed if an outline differs; decoded once."""
     from ...datasets import load
+    from ...datasets.stored import is_outline
 
     blueprint = supernet.space.blueprint(tuple(space.sample(np.random.default_rng(0), 1)[0].tolist()))
     if blueprint.classes < len(dataset.classes):
         raise InputError(f"{space.name} has {blueprint.classes} classes, {dataset.name} has {len(dataset.classes)}")
     single = len(supernet.resolutions) == 1
     resolution = next(iter(supernet.resolutions)) if single else dataset.resolution
+    asked = loading.get("resolution")
+    if asked is not None and asked != resolution:
+        raise InputError(f"networks of {space.name} see images of {resolution} pixels, got an image size of {asked}")
     if (resolution, blueprint.in_channels) == (dataset.resolution, dataset.channels):
-        return dataset, []
+        loaded = load(**loading, on_event=on_event) if is_outline(dataset) else dataset
+        if loaded.channels == blueprint.in_channels:  # else the header of an image has promised other colours
+            return loaded, []
     loading |= {"resolution": resolution, "gray": blueprint.in_channels == 1}
     colour = "gray" if loading["gray"] else "colour"
-    return load(**loading), [f"images are converted to {resolution}x{resolution}, {colour}"]
+    return load(**loading, on_event=on_event), [f"images are converted to {resolution}x{resolution}, {colour}"]
 
 
 def _with_latencies(recipe: Recipe, space: Space, latencies: str | None) -> Sampler:
@@ -264,42 +277,17 @@ def _recipe(
     return dataclasses.replace(base, sampler=chosen, length=length)
 
 
-def hardware_of(device: str, precision: str, processes: int, threads: int | None) -> dict[str, Any]:
-    """Check that this machine has the hardware.
-
-    Threads are half the processors unless given: more of them wait for each other, badly so on a busy machine. They
-    are recorded, since another number gives other roundings.
-
-    Args:
-        device: `cpu`, `cuda` or `auto`.
-        precision: `no` (mixed precision), `fp16` or `bf16`.
-        processes: Processes that share each batch; on GPUs, no more than there are.
-        threads: Of each process.
-
-    Returns:
-        The settings as a run records them.
-    """
-    import torch
-
-    if device not in DEVICES:
-        raise UnknownNameError("device", device, DEVICES)
-    if precision not in PRECISIONS:
-        raise UnknownNameError("precision", precision, PRECISIONS)
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InputError("the device cuda is not available on this machine: use cpu or auto")
-    chosen = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
-    if chosen == "cpu" and precision != "no":  # many times slower there, and on some processors an illegal instruction
-        raise InputError(f"mixed precision is for GPUs, got precision={precision!r} on a CPU")
-    if chosen == "cuda" and processes > torch.cuda.device_count():
-        raise InputError(f"each process needs a GPU: there are {torch.cuda.device_count()}, got processes={processes}")
-    several = {"processes": processes} if processes > 1 else {}
-    threads = threads or max(1, (os.cpu_count() or 1) // 2 // processes)
-    return {"threads": threads, "device": chosen, "precision": precision, **several}
-
-
-def loading_of(data: str | Path, limit: int | None, seed: int) -> dict[str, Any]:
+def loading_of(
+    data: str | Path, limit: int | None, seed: int, image_size: int | None = None, valid: float | None = None
+) -> dict[str, Any]:
     """Arguments of `datasets.load`, as a run records them."""
-    return {"source": full_source(data), "limit": limit, "seed": seed}
+    return {"source": full_source(data), "limit": limit, "seed": seed, **image_options(image_size, valid)}
+
+
+def image_options(image_size: int | None, valid: float | None) -> dict[str, Any]:
+    """Those that are recorded only if they are given."""
+    options = {"resolution": image_size, "valid": valid}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def full_source(data: str | Path) -> str:

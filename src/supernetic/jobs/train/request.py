@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...samplers.step import Sampler
 from ...space import Space
-from ..request import Request
+from ..request import IMAGE_MINIMUM, Request
 
 if TYPE_CHECKING:
     from ...training.recipe import Recipe
@@ -35,6 +35,15 @@ class TrainRequest(Request):
     start: str | Path | None = None
     tensorboard: bool = False
     seed: int = 0
+    image_size: int | None = None
+    valid: float | None = None
 
-    MINIMUM: ClassVar[Mapping[str, float]] = {"steps": 1, "limit": 1, "threads": 1, "processes": 1, "seed": 0}
+    MINIMUM: ClassVar[Mapping[str, float]] = {
+        "steps": 1,
+        "limit": 1,
+        "threads": 1,
+        "processes": 1,
+        "seed": 0,
+        **IMAGE_MINIMUM,
+    }
     LISTS: ClassVar[tuple[str, ...]] = ("snapshots",)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, RunError
+from ...hardware import Hardware, recorded_hardware
 from ...objective import Metrics
 from ...runs.directory import jsonable, open_run, read_settings
 from ...runs.files import SCORES, SETTINGS
@@ -39,6 +40,7 @@ def score(
     images: int = RECALIBRATION_IMAGES,
     step: int | None = None,
     valid: int | None = None,
+    hardware: Hardware | None = None,
     progress: Report | None = None,
 ) -> list[Metrics]:
     """Score architectures by the supernet of a run; scores are recorded there, and none is measured twice.
@@ -52,6 +54,7 @@ def score(
         step: Take the snapshot after this step; by default the final weights.
         valid: Score on this many validation images, equally many of each class, and only by cross-entropy and
             accuracy, since no temperature is fitted; by default on all.
+        hardware: Where they are scored; by default where the supernet was trained, if this machine has that.
         progress: Receives how many are scored, and how many there are to score.
 
     Returns:
@@ -61,6 +64,7 @@ def score(
 
     from ...evaluators.supernet import SupernetEvaluator, shared_cells
     from ...runs.space_record import space_of
+    from ...training.devices import autocast
     from .supernet_run import load_supernet
 
     settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
@@ -70,18 +74,21 @@ def score(
         how["step"] = step
     if valid is not None:
         how["valid"] = valid
+    hardware = hardware or recorded_hardware(settings)
+    how |= hardware.differences()
     with open_run(run, settings) as opened:
         metrics_of = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if _how(r) == how}
         missing = [a for a in dict.fromkeys(genes) if a not in metrics_of]
         if missing:
             torch.set_num_threads(settings["threads"])
-            supernet, dataset = load_supernet(run, step)
+            supernet, dataset = load_supernet(run, step, device=hardware.device)
             if valid is not None:
                 dataset = _fewer(dataset, valid)
             evaluate = SupernetEvaluator(supernet, dataset, SUBSET_METRICS if valid else None, bn=bn, images=images)
         for start in range(0, len(missing), ARCHS_PER_RECORD):
             chunk = missing[start : start + ARCHS_PER_RECORD]
-            metrics_of.update(zip(chunk, evaluate(chunk), strict=True))
+            with autocast(hardware):
+                metrics_of.update(zip(chunk, evaluate(chunk), strict=True))
             opened.append(SCORES, ({**how, "arch": a, "metrics": _record(metrics_of[a])} for a in chunk))
             if progress:
                 progress(start + len(chunk), len(missing))
@@ -115,7 +122,7 @@ def _fewer(dataset: Dataset, n: int) -> Dataset:
 
 
 def _how(record: dict[str, Any]) -> dict[str, Any]:
-    return {k: record[k] for k in ("bn", "images", "step", "valid") if k in record}
+    return {k: record[k] for k in ("bn", "images", "step", "valid", "device", "precision") if k in record}
 
 
 def _key(record: dict[str, Any]) -> Arch:

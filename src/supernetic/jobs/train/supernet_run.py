@@ -20,12 +20,15 @@ TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 
 @opens_runs
-def load_supernet(run: str | Path, step: int | None = None, *, trust_code: bool = False) -> tuple[Supernet, Dataset]:
+def load_supernet(
+    run: str | Path, step: int | None = None, *, device: str = "cpu", trust_code: bool = False
+) -> tuple[Supernet, Dataset]:
     """Load the trained supernet of a run.
 
     Args:
         run: The run directory.
         step: Take the snapshot after this step; by default the final weights.
+        device: Where the supernet is put.
         trust_code: Run Python code that the run directory names (docs/received-runs.md).
 
     Returns:
@@ -50,21 +53,21 @@ def load_supernet(run: str | Path, step: int | None = None, *, trust_code: bool 
     dataset = load(**settings["load"])
     if dataset.fingerprint != settings["data"]["fingerprint"]:
         raise RunError(f"{path} was trained on other data than {dataset.source} holds now")
-    return _with_weights(Supernet(space), weights), dataset
+    return _with_weights(Supernet(space), weights, device), dataset
 
 
-def trained_supernet(supernet: Supernet, run: Path) -> Supernet:
-    """The supernet with the weights that its run ended with, ready for evaluation."""
-    return _with_weights(supernet, finished_weights(run))
+def trained_supernet(supernet: Supernet, run: Path, device: str = "cpu") -> Supernet:
+    """The supernet with the weights that its run ended with, ready for evaluation on a device."""
+    return _with_weights(supernet, finished_weights(run), device)
 
 
-def _with_weights(supernet: Supernet, file: Path) -> Supernet:
+def _with_weights(supernet: Supernet, file: Path, device: str) -> Supernet:
     import torch
 
     from ...training.checkpoint import read
 
     supernet.load_state_dict(read(file)[0])
-    supernet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    supernet.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return supernet.eval()
 
 

@@ -72,11 +72,14 @@ class Similarity(Measure):
 
         from ...datasets.batches import Batches
         from ...derivation.features import choice_features, similarity
+        from ...hardware import recorded_hardware
         from ...jobs.train.supernet_run import load_supernet
+        from ...runs.directory import read_settings
 
         torch.set_num_threads(1)
-        supernet, dataset = load_supernet(run)
-        x = next(Batches(dataset, "valid", self.images).evaluate())[0]
+        device = recorded_hardware(read_settings(run)).device
+        supernet, dataset = load_supernet(run, device=device)
+        x = next(Batches(dataset, "valid", self.images, device=device).evaluate())[0]
         archs = archs_of(trained_space(run).sample(np.random.default_rng(0), self.paths))
         records = []
         for slot in self.slots:

@@ -1,0 +1,474 @@
+"""The step `finish`: the better networks are trained further, and the best of them to the end of the time.
+
+The first round is the step `compare`: all networks are trained alike, which is the evidence. Then they race by
+successive halving: those with the best validation accuracy go on, each from the weights that it has. The winner is the
+recommended model. Cheaper networks that are still useful are handed over beside it.
+
+Paper: Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization", arXiv
+1502.07943. Differences: the sizes of the rounds follow from the time, and the winner gets most of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+from math import inf, log
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from ...blueprint import Blueprint
+from ...errors import RunError
+from ...objective import Constraint
+from ...pareto import equispaced
+from ...progress import Event, OnEvent
+from ...runs.directory import Run, read_plain_file, write_atomically
+from ...runs.files import DECISIONS, FINISHED_NETWORKS, NETWORK_TRAININGS, TIMINGS, WEIGHTS
+from ...runs.records import (
+    CANDIDATE,
+    CHOSEN,
+    INHERITED,
+    TRAINED,
+    MetricValues,
+    NetworkRecord,
+    networks_text,
+    read_trained_networks,
+)
+from ..compare.candidates import BASELINE, Candidate
+from ..compare.comparison import WHOLE, Comparison
+from ..compare.train import inherited_file, load_inherited, numbers
+from ..speed import step_seconds, together_seconds
+from ..time_plan import EXPORT, FINISH, PLANNED_SHARE, TEST
+from .plan import SearchPlan
+
+if TYPE_CHECKING:
+    from ...networks.pool import Training
+
+ACCURACY, CROSS_ENTROPY = "valid/accuracy", "valid/cross_entropy"
+MIN_ROUND_STEPS = 20  # below this a training says nothing
+USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network below it is not handed over
+MAX_PARTS = 4  # of the last training
+PART_S, TOGETHER_PART_S = 20.0, 120.0  # the least seconds of each; where processes train together
+PROCESSES = "processes"  # in the decision on the last trainings: how many train the winner together
+TOGETHER_GAIN = 1.2  # several processes train one network together if that is so much faster than one process
+WORTH_TIMING_S = 40.0  # of training, for which it is worth while to time several processes together
+EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a fast one (docs/findings/prospects.md)
+SLOWER = 1.2  # times as many steps as a slower network has behind it
+OPEN = 1.4  # times the error that is expected of the first network: one with less may overtake it
+FLATTENING = 0.5  # of the curves of errors, from the race to the end of the time (docs/findings/prospects.md)
+FULL = "full"  # evidence: controls are trained for as long as the recommended model
+
+
+@dataclass(frozen=True)
+class Race:
+    """How networks are trained beyond the first round.
+
+    Args:
+        comparison: The networks, and how they are trained.
+        plan: Rounds and times.
+        keep: Models that are handed over at most.
+        evidence: `full`, `short` or `none`.
+        limits: What a model must keep. Candidates do; controls may not.
+    """
+
+    comparison: Comparison
+    plan: SearchPlan
+    keep: int
+    evidence: str = "short"
+    limits: Sequence[Constraint] = ()
+
+    def first_lengths(self, run: Run, entries: Sequence[Candidate]) -> Mapping[str, int]:
+        """Steps of each network in the first round, equal in time.
+
+        Args:
+            run: Keeps the decision.
+            entries: The networks.
+
+        Returns:
+            Steps by name.
+        """
+        plan = self.plan
+        if plan.network_steps:
+            return {c.name: plan.network_steps for c in entries}
+        if len(entries) < 2:  # no race: the first round is the last
+            return decided(run, "round-1", lambda: self._only_length(run, entries))
+
+        def lengths() -> dict[str, int]:
+            blueprints = [c.network for c in entries if isinstance(c.network, Blueprint)]
+            seconds = step_seconds(blueprints, self.comparison.recipe, plan.workers, hardware=self.comparison.hardware)
+            paces = iter(seconds)
+            slowest = max(seconds, default=1.0)  # for a module of the user's, which is not timed
+            return {
+                c.name: _steps(plan.rounds[0], next(paces) if isinstance(c.network, Blueprint) else slowest)
+                for c in entries
+            }
+
+        return decided(run, "round-1", lengths)
+
+    def _only_length(self, run: Run, entries: Sequence[Candidate]) -> dict[str, int]:
+        network = entries[0].network
+        assert isinstance(network, Blueprint)
+        pace = step_seconds([network], self.comparison.recipe, 1, hardware=self.comparison.hardware)[0]
+        return {entries[0].name: _steps(self._left(run, 0.0), pace)}
+
+    def finish(self, run: Run, send: OnEvent) -> None:
+        """Take the step `finish`.
+
+        Args:
+            run: The run.
+            send: Receives progress.
+        """
+        begin = perf_counter()
+        records = {r.name: r for r in read_trained_networks(run.path)}
+        running = self._rounds(run, records, send)
+        if not running:  # nothing could be trained: the export says so
+            run.write(FINISHED_NETWORKS, networks_text(records.values()))
+            return
+        best, cheaper = running[0], self._cheaper(records, running[0])
+        if self.plan.finish and len(records) > 1:
+            self._train_cheaper(run, records, cheaper, send)
+            best = self._train_to_the_end(run, records, running, begin, send)
+        kept = [best, *(n for n in cheaper if (records[n].macs or 0) < (records[best].macs or 0))]
+        run.write(FINISHED_NETWORKS, networks_text(self._named(run.path, records, kept)))
+
+    # --- rounds -------------------------------------------------------------------------------------------------------
+
+    def _rounds(self, run: Run, records: dict[str, NetworkRecord], send: OnEvent) -> list[str]:
+        """Train the better ones of the better ones ..., and return the names of the last round, the winner first."""
+        running = [n for n, r in records.items() if self._can_be_handed_over(r)]
+        for number, (size, seconds) in enumerate(zip(self.plan.sizes[1:], self.plan.rounds[1:], strict=True), 2):
+            running = self._survivors(records, running, number - 1)[:size]
+            if len(running) < 2:
+                break
+
+            def lengths(names: Sequence[str] = running, seconds: float = seconds) -> dict[str, int]:
+                return {n: _steps(seconds, self._pace(run.path, records[n])) for n in names}
+
+            self._train(run, records, decided(run, f"round-{number}", lengths), send)
+        return sorted(running, key=self._prospects(records))
+
+    def _survivors(self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int) -> list[str]:
+        """The order of the race after some rounds: the best of the faster half, the best of the slower one, and so on.
+
+        After equal time, accuracies compare networks of about equal speed. A slow one has seen fewer images, and may
+        overtake the others later. Where the time is too short for that, accuracy alone counts.
+        """
+        by_accuracy = sorted(running, key=_standing(records))
+        by_speed = sorted(by_accuracy, key=lambda n: -(records[n].steps or 0))
+        half = (len(by_speed) + 1) // 2
+        fast, slow = ([n for n in by_accuracy if n in part] for part in (by_speed[:half], by_speed[half:]))
+        epochs = max((self._epochs(records[n]) for n in slow), default=0.0) * self._growth(rounds)
+        if epochs < EPOCHS_TO_CATCH_UP:
+            return by_accuracy
+        first, second = (fast, slow) if by_accuracy[0] in fast else (slow, fast)
+        return [n for pair in zip_longest(first, second) for n in pair if n is not None]
+
+    def _prospects(self, records: Mapping[str, NetworkRecord]) -> Callable[[str], tuple[float, float]]:
+        """The order at the end of the race: by the error that each network would have at the end of the time."""
+        rounds = len(self.plan.rounds)
+
+        def key(name: str) -> tuple[float, float]:
+            record = records[name]
+            negative, entropy = _standing(records)(name)
+            if record.first is None or not self.plan.finish:
+                return 100 + negative, entropy
+            spent, begin = sum(self.plan.rounds), self.plan.rounds[0]
+            first = 100 - _accuracy(record, first=True)
+            return later_error((begin, first), (spent, 100 + negative), spent * self._growth(rounds)), entropy
+
+        return key
+
+    def _is_open(self, records: Mapping[str, NetworkRecord], running: Sequence[str]) -> bool:
+        """Whether a slower network among the last may still overtake the first one."""
+        prospects, steps = self._prospects(records), records[running[0]].steps or 0
+        expected, growth = prospects(running[0])[0], self._growth(len(self.plan.rounds))
+        return any(
+            SLOWER * (records[n].steps or 0) < steps
+            and prospects(n)[0] < OPEN * expected
+            and self._epochs(records[n]) * growth >= EPOCHS_TO_CATCH_UP
+            for n in running[1 : self.plan.workers]
+        )
+
+    def _growth(self, rounds: int) -> float:
+        """How many times as long as after some rounds the winner will have been trained at the end of the time."""
+        spent = sum(self.plan.rounds[:rounds])
+        return 1 + self.plan.finish / spent if spent else 1.0
+
+    def _epochs(self, record: NetworkRecord) -> float:
+        images = len(self.comparison.dataset.splits["train"])
+        return self.comparison.recipe.batch_size * (record.steps or 0) / max(1, images)
+
+    def _train(
+        self,
+        run: Run,
+        records: dict[str, NetworkRecord],
+        steps: Mapping[str, int],
+        send: OnEvent,
+        processes: int = 1,
+        part: tuple[float, float] = WHOLE,
+    ) -> None:
+        """Train networks further, and note in their records what came of it."""
+        from ...networks.pool import train_all
+
+        names = list(steps)
+        unknown = next((n for n in names if n not in records), None)
+        if unknown is not None or processes not in (1, self.plan.workers):
+            named = f"{processes} processes" if unknown is None else f"the unknown network {unknown!r}"
+            raise RunError(f"{run.path / DECISIONS} names {named}: it is not of this run")
+
+        def report(i: int, done: int, total: int) -> None:
+            send(Event(FINISH, item=names[i], done=done, total=total))
+
+        trained = train_all(
+            [self._further(run.path, records[n], steps[n], processes, part) for n in names],
+            run.path / NETWORK_TRAININGS,
+            workers=self.plan.workers,
+            progress=report,
+        )
+        for name, result in zip(names, trained, strict=True):
+            if result.reason:  # it diverged: the weights from before stay
+                send(Event(FINISH, f"{name} could not be trained any further: {result.reason}"))
+                continue
+            before = records[name]
+            records[name] = replace(
+                before,
+                key=result.key,
+                trained=numbers(result.metrics),
+                steps=(before.steps or 0) + steps[name],
+                first_key=before.first_key or before.key,
+                first=before.first or before.trained,
+            )
+
+    def _further(
+        self, run: Path, record: NetworkRecord, steps: int, processes: int, part: tuple[float, float]
+    ) -> Training:
+        path = run / NETWORK_TRAININGS / str(record.key)
+        return self.comparison.training(_blueprint(path), steps, path / WEIGHTS, processes, part)
+
+    def _pace(self, run: Path, record: NetworkRecord) -> float:
+        """Seconds per step in the training before."""
+        from ...networks.pool import training_seconds
+
+        seconds, steps = training_seconds(run / NETWORK_TRAININGS / str(record.key))
+        return seconds / max(1, steps)
+
+    def _can_be_handed_over(self, record: NetworkRecord) -> bool:
+        """Whether a network works, has a blueprint, which modules of the user's have not, and keeps the limits.
+
+        What limits beyond costs say of a control, such as milliseconds, is not known.
+        """
+        if record.failed or record.role == BASELINE:
+            return False
+        known = {"cost/macs": record.macs, "cost/params": record.params}
+        values = [(c, known.get(c.name)) for c in self.limits]
+        return record.arch is not None or all(v is not None and c.holds(v) for c, v in values)
+
+    # --- the models that are handed over ------------------------------------------------------------------------------
+
+    def _cheaper(self, records: Mapping[str, NetworkRecord], best: str) -> list[str]:
+        """Names of useful networks that cost less than the best one, none of them beaten by a cheaper one."""
+        top = records[best]
+        chance = 100 / len(self.comparison.dataset.classes)
+        least = chance + USEFUL_SHARE * (_accuracy(top, first=True) - chance)
+        useful = [
+            r
+            for n, r in records.items()
+            if n != best
+            and self._can_be_handed_over(r)
+            and (r.macs or 0) < (top.macs or 0)
+            and _accuracy(r, True) >= least
+        ]
+        useful.sort(key=lambda r: (r.macs or 0, -_accuracy(r, True)))
+        front: list[NetworkRecord] = []
+        for r in useful:
+            if not front or _accuracy(r, True) > _accuracy(front[-1], True):
+                front.append(r)
+        picked = equispaced([r.macs or 0 for r in front], self.keep - 1) if front and self.keep > 1 else []
+        return [front[i].name for i in reversed(picked)]
+
+    def _train_cheaper(self, run: Run, records: dict[str, NetworkRecord], names: Sequence[str], send: OnEvent) -> None:
+        def lengths() -> dict[str, int]:
+            return {n: _steps(self.plan.cheaper, self._pace(run.path, records[n])) for n in names}
+
+        if names:
+            self._train(run, records, decided(run, "cheaper", lengths), send)
+
+    def _train_to_the_end(
+        self, run: Run, records: dict[str, NetworkRecord], running: Sequence[str], begin: float, send: OnEvent
+    ) -> str:
+        """Train the winner for all the time that is left, and return the name of the best network then.
+
+        The training is done in parts, so that one that got slower can be made shorter; its learning rate falls steadily
+        over all of them.
+
+        All processes train the winner together if that is faster. If it is not, or if a slower network may still
+        overtake the winner, each process trains one of the last networks in the race. If the evidence is to be full,
+        the winner and its controls are trained alike.
+        """
+        best, workers = running[0], self.plan.workers
+        names = [best]
+        if self.evidence == FULL:
+            names += [n for n, r in records.items() if n != best and r.role not in (CHOSEN, BASELINE) and not r.failed]
+
+        def first_lengths() -> dict[str, int]:
+            settled = len(names) == 1 and not self._is_open(records, running)
+            pace = self._together(run.path, records[best]) if settled else inf
+            left = self._left(run, perf_counter() - begin)
+            if pace * TOGETHER_GAIN < self._pace(run.path, records[best]):
+                return {best: _steps((left - self.plan.start) / self._parts(workers), pace), PROCESSES: workers}
+            several = names if len(names) > 1 else running[:workers]
+            share = left / self._parts(1) * min(1.0, workers / len(several))
+            return {n: _steps(share, self._pace(run.path, records[n])) for n in several}
+
+        def further_lengths(done: int, names: Sequence[str], at_once: float) -> dict[str, int]:
+            start = self.plan.start if processes > 1 else 0.0
+            share = (self._left(run, perf_counter() - begin) - start) / (parts - done) * at_once
+            return {n: _steps(share, self._pace(run.path, records[n])) for n in names}
+
+        steps = decided(run, "finish-1", first_lengths)
+        processes = steps.pop(PROCESSES, 1)
+        parts = self._parts(processes)
+        self._train(run, records, steps, send, processes, (0.0, 1 / parts))
+        at_once = min(1.0, workers / processes / len(steps))
+        for done in range(1, parts):
+            lengths = partial(further_lengths, done, list(steps), at_once)
+            steps = decided(run, f"finish-{done + 1}", lengths)
+            self._train(run, records, steps, send, processes, (done / parts, (done + 1) / parts))
+        return min((n for n in steps if self._can_be_handed_over(records[n])), key=_standing(records))
+
+    def _parts(self, processes: int) -> int:
+        """In how many parts the last training is done. Before each the clock is looked at: the pace may have changed.
+
+        Processes that train together are started anew for each part.
+        """
+        linear = self.comparison.recipe.schedule == "linear"
+        shortest = TOGETHER_PART_S if processes > 1 else PART_S
+        return min(MAX_PARTS, max(1, int(self.plan.finish / shortest))) if linear else 1
+
+    def _together(self, run: Path, record: NetworkRecord) -> float:
+        """Seconds per step of the winner if all processes train it together; infinite if that is not worth while."""
+        workers, recipe = self.plan.workers, self.comparison.recipe
+        hardware = self.comparison.hardware.with_processes(workers)
+        short = self.plan.finish < WORTH_TIMING_S
+        if workers == 1 or short or recipe.batch_size % workers or not hardware.can_share(workers):
+            return inf
+        return together_seconds(_blueprint(run / NETWORK_TRAININGS / str(record.key)), recipe, hardware)
+
+    def _left(self, run: Run, spent_here: float) -> float:
+        """Seconds until testing must begin."""
+        before = sum(float(r["seconds"]) for r in run.read(TIMINGS) if "task" in r and "step" not in r)
+        after = sum(self.plan.seconds.get(k, 0.0) for k in (TEST, EXPORT))
+        return max(1.0, PLANNED_SHARE * self.plan.limit - before - spent_here - after)
+
+    def _named(self, run: Path, records: Mapping[str, NetworkRecord], kept: Sequence[str]) -> list[NetworkRecord]:
+        """The models that are handed over, the recommended one first; then candidates that lost, and controls."""
+        for i, name in enumerate(kept, 1):
+            if records[name].inherited_weights:  # a copy, so that an interrupted step can be taken again
+                weights = read_plain_file(run, inherited_file(run, name))  # neither is reached through a link
+                write_atomically(inherited_file(run, f"model-{i}"), weights)
+        models = [
+            replace(
+                records[name],
+                name=f"model-{i}",
+                role=CHOSEN,
+                against="",
+                recommended=True if i == 1 else None,
+                weights=self._better_weights(run, records[name]),
+            )
+            for i, name in enumerate(kept, 1)
+        ]
+        others = [r for n, r in records.items() if n not in kept]
+        lost = [replace(r, role=CANDIDATE, against="", weights="") for r in others if r.role == CHOSEN]
+        controls = [replace(r, against=models[0].name, weights="") for r in others if r.role != CHOSEN]
+        return [*models, *lost, *controls]
+
+    def _better_weights(self, run: Path, record: NetworkRecord) -> str:
+        """The supernet's weights, if they are the better ones."""
+        if not record.inherited_weights:
+            return TRAINED
+        if record.trained is None:
+            return INHERITED
+        from ...networks.training import measure
+
+        network = load_inherited(run, record.name).to(self.comparison.hardware.device)
+        inherited = measure(network, network.blueprint.resolution, self.comparison.dataset, (ACCURACY,))[ACCURACY]
+        return INHERITED if inherited > _accuracy(record) else TRAINED
+
+
+def decided(run: Run, what: str, decide: Callable[[], Mapping[str, int]]) -> dict[str, int]:
+    """A decision that may look at the clock: made once, then read from the run.
+
+    Args:
+        run: Keeps it.
+        what: What is decided.
+        decide: Makes the decision.
+
+    Returns:
+        The decision.
+    """
+    for record in run.read(DECISIONS):
+        if record.get("decision") == what:
+            return _checked(run, what, record.get("steps"))
+    steps = dict(decide())
+    run.append(DECISIONS, [{"decision": what, "steps": steps}])
+    return steps
+
+
+def _checked(run: Run, what: str, steps: Any) -> dict[str, int]:
+    """The steps of a decision that a run holds; the file may have come from elsewhere."""
+    numbers = isinstance(steps, dict) and all(type(n) is int and n > 0 for n in steps.values())
+    if not steps or not numbers:
+        raise RunError(
+            f"{run.path / DECISIONS}: the steps of {what} must be positive whole numbers by name, got {steps!r}"
+        )
+    return dict(steps)
+
+
+def _steps(seconds: float, pace: float) -> int:
+    return max(MIN_ROUND_STEPS, int(seconds / pace))
+
+
+def later_error(before: tuple[float, float], now: tuple[float, float], later: float) -> float:
+    """The error that a network would have after a longer training, by how its error fell so far.
+
+    On logarithmic scales the error falls with time along a line that gets flatter: half as steep as before, on average.
+
+    Args:
+        before: Time of training and error after an early round.
+        now: The same after the latest one.
+        later: The time for which the error is wanted.
+
+    Returns:
+        The error.
+    """
+    (t1, e1), (t2, e2) = before, now
+    if not (0 < t1 < t2 < later and e1 > e2 > 0):
+        return e2
+    slope = log(e1 / e2) / log(t2 / t1)
+    return e2 * float((later / t2) ** (-FLATTENING * slope))
+
+
+def _standing(records: Mapping[str, NetworkRecord]) -> Callable[[str], tuple[float, float]]:
+    """The order of the race: accuracy, then cross-entropy."""
+
+    def key(name: str) -> tuple[float, float]:
+        record = records[name]
+        entropy = (record.trained or record.score or {}).get(CROSS_ENTROPY)
+        return -_accuracy(record), inf if entropy is None else entropy
+
+    return key
+
+
+def _accuracy(record: NetworkRecord, first: bool = False) -> float:
+    """Validation accuracy after all training, or after the first round; by the supernet if nothing was trained."""
+    metrics: MetricValues = (record.first if first else None) or record.trained or record.score or {}
+    value = metrics.get(ACCURACY)
+    return -inf if value is None else value
+
+
+def _blueprint(path: Path) -> Blueprint:
+    from ...networks.pool import training_settings
+
+    return Blueprint.from_json(training_settings(path)["blueprint"])
