@@ -2,9 +2,9 @@
 
 Run: python benchmarks/loading.py [--images 20000] [--loaders 2] [--folder PLACE]. Pictures are made once, in PLACE. All
 rivals have as many processes, batch sizes and orders alike, and give normalised floats; epochs are interleaved, ratios
-are medians over them, of time on the clock. Memory is the peak of a process and those that read for it, in two epochs
-over a quarter of the images and over all of them; without pages of files, which the system takes back when it needs
-memory.
+are medians over them, of time on the clock. Memory is the peak of a process together with those that read for it, for
+as many steps over a sixteenth of the images, a quarter, and all of them. A page that processes share counts once; pages
+of files do not count, because the system takes them back when it needs memory.
 """
 
 import argparse
@@ -91,14 +91,14 @@ def images_per_second(epoch: Iterable[tuple[Tensor, Tensor]]) -> float:
     return seen / (perf_counter() - begin)
 
 
-def peaks(folder: Path, environment: dict[str, str]) -> float:
-    """MB of a process that trains for two epochs, and of the largest process that reads for it."""
-    command = [sys.executable, __file__, "--peak", "--folder", str(folder)]
+def peak_megabytes(folder: Path, steps: int, environment: dict[str, str]) -> float:
+    """Of a process that makes the batches of some steps, and of those that read for it."""
+    command = [sys.executable, __file__, "--peak", str(steps), "--folder", str(folder)]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
     return int(done.stdout) / 1e6
 
 
-def print_peak(folder: Path) -> None:
+def print_peak(folder: Path, steps: int) -> None:
     peak = 0
 
     def watch() -> None:
@@ -106,22 +106,22 @@ def print_peak(folder: Path) -> None:
         me = psutil.Process()
         while True:
             peak = max(peak, sum(own_bytes(p.pid) for p in (me, *me.children(recursive=True))))
-            sleep(0.05)
+            sleep(0.1)
 
     Thread(target=watch, daemon=True).start()
-    data = load(folder)
-    for _ in range(2):
-        images_per_second(our_epoch(data))
+    batches = Batches(load(folder), "train", BATCH_SIZE)
+    for step in range(steps):
+        batches.batch(step)
     print(peak)
 
 
 def own_bytes(pid: int) -> int:
-    """Of a process, without pages of files."""
+    """Of a process, its part of pages that it shares included, pages of files not."""
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has ended
         return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon")), 0)
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(("Pss_Anon", "Pss_Shmem")))
 
 
 def settings(cache: Path, copy: str, loaders: int) -> dict[str, str]:
@@ -134,7 +134,7 @@ def settings(cache: Path, copy: str, loaders: int) -> dict[str, str]:
 
 
 def main(count: int, loaders: int, place: Path) -> None:
-    folder, quarter, cache = place / f"jpeg-{count}", place / f"jpeg-{count}-quarter", place / "cache"
+    folder, cache = place / f"jpeg-{count}", place / "cache"
     make_pictures(folder, count)
     shutil.rmtree(cache, ignore_errors=True)
     os.environ |= settings(cache, "on", loaders)
@@ -158,23 +158,24 @@ def main(count: int, loaders: int, place: Path) -> None:
     for name, rates in measured.items():
         ratios = [rate / plain for rate, plain in zip(rates, measured["plain DataLoader"], strict=True)]
         print(f"  {name:<28} {median(rates):>8,.0f} images/s  {median(ratios):5.2f} x plain", flush=True)
-    make_quarter(folder, quarter, count // 4)
+    steps = 2 * Batches(copied, "train", BATCH_SIZE).steps_per_epoch
+    counts = count // 16, count // 4, count
+    folders = [first_pictures(folder, place / f"jpeg-{count}-first-{n}", n) for n in counts[:-1]]
+    print(f"  peak memory of {steps} steps (the images alone take {size:.1f} GB):", flush=True)
     for title, copy in (("files", "off"), ("the decoded copy", "on")):
-        few, many = (peaks(f, settings(cache, copy, loaders)) for f in (quarter, folder))
-        growth = 3 * SIDE_PIXELS**2 * (count - count // 4) / 1e6
-        print(
-            f"  peak memory from {title}: {few:,.0f} MB at {count // 4:,} images, {many:,.0f} MB at {count:,}; "
-            f"the images have grown by {growth:,.0f} MB"
-        )
+        found = [peak_megabytes(f, steps, settings(cache, copy, loaders)) for f in (*folders, folder)]
+        said = ", ".join(f"{megabytes:,.0f} MB at {n:,}" for n, megabytes in zip(counts, found, strict=True))
+        print(f"    from {title}: {said} images", flush=True)
 
 
-def make_quarter(folder: Path, quarter: Path, count: int) -> None:
+def first_pictures(folder: Path, fewer: Path, count: int) -> Path:
     """The first pictures again, as links to the same files."""
-    shutil.rmtree(quarter, ignore_errors=True)
+    shutil.rmtree(fewer, ignore_errors=True)
     for i in range(count):
         name = Path(f"class-{i % CLASSES}") / f"{i:06}.jpg"
-        (quarter / name).parent.mkdir(parents=True, exist_ok=True)
-        os.link(folder / name, quarter / name)
+        (fewer / name).parent.mkdir(parents=True, exist_ok=True)
+        os.link(folder / name, fewer / name)
+    return fewer
 
 
 if __name__ == "__main__":
@@ -182,10 +183,10 @@ if __name__ == "__main__":
     parser.add_argument("--images", type=int, default=20_000)
     parser.add_argument("--loaders", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "supernetic-loading")
-    parser.add_argument("--peak", action="store_true", help="print the peak memory of two epochs, in bytes")
+    parser.add_argument("--peak", type=int, metavar="STEPS", help="print the peak memory of some steps, in bytes")
     given = parser.parse_args()
     torch.set_num_threads(1)
     if given.peak:
-        print_peak(given.folder)
+        print_peak(given.folder, given.peak)
     else:
         main(given.images, given.loaders, given.folder)

@@ -1,6 +1,7 @@
 """Outcomes: what a search gives in some minutes, against one network that is trained for as long.
 
     python benchmarks/outcome.py [ROW ...] [--entries search,plain,...]    runs what is not recorded; prints a table
+    python benchmarks/outcome.py [ROW ...] --paces                         only measures how fast rivals are trained
     python benchmarks/outcome.py --record                                  writes experiments/outcome.toml as well
 
 Every entry of a row has the same data, limit on MACs, time and processors. `search` is the network that the command
@@ -10,7 +11,10 @@ timm, where that is installed and one fits. Validation images choose, test image
 
 Entries run one after another, each in a process of its own, so that all pay for loading libraries and data. Finished
 ones are lines of `entries.jsonl` in the directory, or stand in the record, and are not run again. Nothing else should
-run on the machine. `--minutes-scale 0.1` is for trying it out: such entries are kept apart from those of the full time.
+run on the machine while a search runs or a pace is measured. A rival whose number of steps is known gets just these:
+its training may be interrupted, or share the machine, and ends with the same weights. Entries are compared if they are
+of one kind of processor. `--minutes-scale 0.1` is for trying it out: such entries are kept apart from those of the full
+time.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from platform import machine
 from resource import RUSAGE_CHILDREN, getrusage
 from statistics import mean
 from time import time
@@ -69,7 +74,7 @@ PACE_SHARE, LEAST_PACE_S, MOST_PACE_S = 0.05, 2.0, 10.0  # of the time, for whic
 MANY_STEPS = 1_000_000  # a training that is only timed does not get there
 EVALUATION = 0.5  # of a training step, for as many images: a third by arithmetic, and some reserve
 MARGIN = 0.5  # points that a search may be below its best rival
-LINES = "entries.jsonl"
+LINES, PACE = "entries.jsonl", "pace.json"
 RECORD = Path(__file__).parents[1] / "experiments" / "outcome.toml"
 
 Entry = Mapping[str, Any]
@@ -109,16 +114,31 @@ ROWS = {row.name: row for row in TABLE}
 
 def run_entry(row: Row, entry: str, seed: int, directory: Path) -> dict[str, Any]:
     """One line of the record; an entry that cannot be had has only the reason."""
-    shutil.rmtree(directory, ignore_errors=True)  # of one that was interrupted: it has had some of its time
-    directory.mkdir(parents=True)
+    if not (directory / PACE).exists():
+        shutil.rmtree(directory, ignore_errors=True)  # of one that was interrupted: it has had some of its time
+    directory.mkdir(parents=True, exist_ok=True)
     begin, before = time(), _children_cpu()
     if entry == SEARCH:
         outcome = _search(row, seed, directory)
     else:  # in a fresh process, as a search is
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            outcome = pool.submit(_rival, row, entry, seed, directory, begin).result()
+        outcome = _in_a_fresh_process(_rival, row, entry, seed, directory, begin)
     spent = {"seconds": round(time() - begin, 1), "cpu_minutes": round((_children_cpu() - before) / 60, 2)}
-    return {"row": row.name, "entry": entry, "seed": seed, "minutes": row.minutes, **outcome, **spent}
+    where = {"processor": processor()}
+    return {"row": row.name, "entry": entry, "seed": seed, "minutes": row.minutes, **outcome, **spent, **where}
+
+
+def _in_a_fresh_process(work: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def processor() -> str:
+    """Its name and the instructions that torch uses: with others, the same time gives other networks."""
+    import torch
+
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), machine())
+    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def _children_cpu() -> float:
@@ -180,7 +200,7 @@ def _rival(row: Row, entry: str, seed: int, directory: Path, begin: float) -> di
             loading = loading_of(row.data, None, seed)
             dataset = dataset_of(loading)
             network = _network(row, entry, seed, dataset)
-            recipe = _recipe(row, entry, network, seed, loading, directory, begin)
+            recipe, pace = _recipe(row, entry, network, seed, loading, directory, begin)
             trained = _train_rival(network, recipe, seed, loading, directory)
             if trained.reason:
                 return {"skipped": trained.reason}
@@ -196,7 +216,31 @@ def _rival(row: Row, entry: str, seed: int, directory: Path, begin: float) -> di
         "steps": int(recipe.length.split()[0]),
         "lr": recipe.lr,
         "processes": PROCESSES,
+        "seconds_per_step": pace,
     }
+
+
+def measure_pace(row: Row, entry: str, seed: int, directory: Path) -> dict[str, Any]:
+    """How fast a rival is trained, and so how many steps it gets; kept for its training, which may come later."""
+    if not (directory / PACE).exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        skipped = _in_a_fresh_process(_measure, row, entry, seed, directory, time())
+        if skipped:
+            return skipped
+    found: dict[str, Any] = json.loads((directory / PACE).read_text())
+    return found
+
+
+def _measure(row: Row, entry: str, seed: int, directory: Path, begin: float) -> dict[str, Any]:
+    try:
+        with trusting():
+            loading = loading_of(row.data, None, seed)
+            network = _network(row, entry, seed, dataset_of(loading))
+            _recipe(row, entry, network, seed, loading, directory, begin)
+    except InputError as error:
+        return {"skipped": str(error)}
+    return {}
 
 
 def _network(row: Row, entry: str, seed: int, dataset: Dataset) -> Blueprint | Baseline:
@@ -234,21 +278,24 @@ def _recipe(
     loading: Mapping[str, Any],
     directory: Path,
     begin: float,
-) -> Recipe:
-    """The recipe of finished networks, with as many steps as the time allows."""
+) -> tuple[Recipe, float]:
+    """The recipe of finished networks, with as many steps as the time allows, and the seconds that each takes."""
     dataset, recipe = dataset_of(loading), network_recipe(None)
     decision = choose_augment("auto", dataset, recipe, seed=seed, minutes=row.minutes)
     recipe = replace(recipe, lr=RATES.get(entry, recipe.lr), augment=decision.augment)
     schedule = plan_of(recipe, Batches(dataset, "train", recipe.batch_size, seed).steps_per_epoch)
-    harmless = replace(rescale_recipe(recipe, schedule, MANY_STEPS), lr=1e-9)  # what is timed must not diverge
-    seconds = min(MOST_PACE_S, max(LEAST_PACE_S, PACE_SHARE * 60 * row.minutes))
-    pace = _pace(lambda watch: _train_rival(network, harmless, seed, loading, directory / "pace", watch), seconds)
-    images = len(dataset.splits["valid"]) + len(dataset.splits["test"])
-    evaluation = EVALUATION * images / recipe.batch_size * pace * PROCESSES
-    steps = int((PLANNED_SHARE * 60 * row.minutes - (time() - begin) - evaluation) / pace)
-    if steps < 1:
-        raise InputError(f"{row.minutes:g} minutes are too short for {entry}")
-    return rescale_recipe(recipe, schedule, steps)
+    if not (directory / PACE).exists():
+        harmless = replace(rescale_recipe(recipe, schedule, MANY_STEPS), lr=1e-9)  # what is timed must not diverge
+        seconds = min(MOST_PACE_S, max(LEAST_PACE_S, PACE_SHARE * 60 * row.minutes))
+        pace = _pace(lambda watch: _train_rival(network, harmless, seed, loading, directory / "pace", watch), seconds)
+        images = len(dataset.splits["valid"]) + len(dataset.splits["test"])
+        evaluation = EVALUATION * images / recipe.batch_size * pace * PROCESSES
+        steps = int((PLANNED_SHARE * 60 * row.minutes - (time() - begin) - evaluation) / pace)
+        if steps < 1:
+            raise InputError(f"{row.minutes:g} minutes are too short for {entry}")
+        (directory / PACE).write_text(json.dumps({"steps": steps, "seconds_per_step": round(pace, 5)}))
+    known = json.loads((directory / PACE).read_text())
+    return rescale_recipe(recipe, schedule, known["steps"]), known["seconds_per_step"]
 
 
 def _train_rival(
@@ -350,13 +397,18 @@ class Verdict:
 
 
 def verdict(row: Row, recorded: Mapping[Any, Entry]) -> Verdict | None:
-    """None if the search or all rivals are missing; a rival that lacks a seed of the search does not count."""
+    """None if the search or all rivals are missing.
+
+    A rival that lacks a seed of the search, or was trained on another kind of processor, does not count.
+    """
     search = results(row, SEARCH, recorded)
     if not search:
         return None
     rivals = {name: results(row, name, recorded) for name in row.entries if name != SEARCH}
     complete = {
-        n: accuracy_of(found[s] for s in search) for n, found in rivals.items() if search.keys() <= found.keys()
+        n: accuracy_of(found[s] for s in search)
+        for n, found in rivals.items()
+        if all(s in found and found[s].get("processor") == search[s].get("processor") for s in search)
     }
     if not complete:
         return None
@@ -440,6 +492,7 @@ def main() -> None:
     parser.add_argument("--entries", default=",".join(ENTRIES), help="entries, separated by commas (default: all)")
     parser.add_argument("--minutes-scale", type=float, default=1.0, help="factor on the time of every row")
     parser.add_argument("--directory", type=Path, default=Path("runs/outcome"), help="of runs and their record")
+    parser.add_argument("--paces", action="store_true", help="only measure how fast rivals are trained")
     parser.add_argument("--record", action="store_true", help="write experiments/outcome.toml")
     parser.add_argument("--as-it-is", action="store_true", help="run nothing: only print, and record, what there is")
     given = parser.parse_args()
@@ -456,6 +509,10 @@ def main() -> None:
     before = {key_of(entry): entry for entry in recorded_before()}
     for row, name, seed in [] if given.as_it_is else missing(rows, names, {**before, **read_entries(file)}):
         directory = given.directory / f"{row.name}-{row.minutes:g}min" / f"{name}-{seed}"
+        if given.paces:
+            if name != SEARCH:
+                print(row.name, name, seed, measure_pace(row, name, seed, directory), flush=True)
+            continue
         entry = run_entry(row, name, seed, directory)
         add_line(file, entry)
         print(shown(entry), flush=True)

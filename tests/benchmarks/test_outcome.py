@@ -105,6 +105,15 @@ def test_verdicts_are_of_means_over_the_same_seeds() -> None:
     assert outcome.verdict(ROW, by_key(*searches, skipped("timm", 0), skipped("timm", 1))) is None
 
 
+def test_other_processors_are_other_races() -> None:
+    one = outcome.replace(ROW, seeds=(0,))
+    search = {**entry("search", 0, 86), "processor": "A, AVX2"}
+    here, elsewhere = ({**entry(n, 0, 87), "processor": p} for n, p in (("plain", "A, AVX2"), ("resnet", "A, AVX512")))
+    assert outcome.verdict(one, by_key(search, elsewhere)) is None
+    assert outcome.verdict(one, by_key(search, {**elsewhere, "test_accuracy": 99.0}, here)).rival == "plain"
+    assert outcome.processor().count(", ") >= 1
+
+
 def test_the_markdown_table() -> None:
     other = outcome.Row("long", "cifar10", 60, 3e6, entries=("search", "resnet"))
     found = by_key(

@@ -26,12 +26,13 @@ from supernetic.datasets.batches import Batches
 
 
 def own_bytes(pid):
-    # without pages of files, which the system takes back when it needs memory: the decoded copy is read through them
+    # A page that processes share counts once. Pages of files do not count: the decoded copy is read through them, and
+    # the system takes them back when it needs memory.
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
-        return next((1024 * int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")), 0)
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has ended
         return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(("Pss_Anon", "Pss_Shmem")))
 
 
 def watch():
