@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from ..errors import InputError, SupernetError
-from ..parallel.allocator import keep_freed_memory
+from ..parallel.allocator import give_back_excess, keep_freed_memory
 from ..parallel.child import end_with_parent
 from ..parallel.workers import LOADERS_VARIABLE
 from .dataset import Indices
@@ -146,6 +146,7 @@ class ReadAhead:
 
     def read(self, step: int) -> Tensor:
         """The bytes of a step's batch."""
+        give_back_excess()
         follows, self._next = step == self._next, step + 1
         if not follows:
             self.close()

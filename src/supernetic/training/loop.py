@@ -23,7 +23,7 @@ from ..errors import DivergedError, InputError
 from ..nn.run import NO_REGULARISATION, Regularisation
 from ..nn.strided import in_layout, layout_of
 from ..nn.unit import share_statistics
-from ..parallel.allocator import keep_freed_memory
+from ..parallel.allocator import give_back_excess, keep_freed_memory
 from ..runs.directory import TIMINGS, Run
 from ..samplers.step import Draw, SampledPath, Sampler, Step, batches_per_step
 from ..space import Arch
@@ -112,6 +112,7 @@ def fit(
     images = 0
     for step in range(start, plan.steps):
         loss, seen = worker.update(step)
+        give_back_excess()
         done, lr = step + 1, plan.lr(step)
         losses.append(loss)
         images += seen * worker.world
