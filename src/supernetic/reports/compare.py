@@ -10,7 +10,8 @@ from ..errors import InputError
 from ..metrics import label
 from ..runs.view import RunView, read_run
 from . import svg as plots
-from .page import fill, flat, model_table, write_page
+from .rendering import fill, flat, write_page
+from .sections.models import model_table
 from .summary_text import UNKNOWN, budgets, duration, listed, percent, show, status, tau_text, title
 
 MAX_RUNS = 6  # runs that can be told apart by colour
@@ -39,7 +40,6 @@ def comparison(runs: Sequence[RunView]) -> dict[str, Any]:
         "front": _fronts(names, runs),
         "models": [(name, f"run{i}", *model_table(r)) for i, (name, r) in enumerate(zip(names, runs, strict=True))],
         "differences": _differences(runs),
-        "data_json": "{}",
     }
 
 

@@ -55,8 +55,8 @@
 
   // --- the front ---
   const plot = document.getElementById("front");
+  if (!plot) return;
   const data = JSON.parse(document.getElementById("data").textContent);
-  if (!plot || !data.points) return;
   const shown = document.getElementById("shown");
   const ring = plot.querySelector(".ring");
   const marks = [...plot.querySelectorAll(".dot")];
