@@ -14,7 +14,10 @@ from supernetic.reports import write_report
 from supernetic.space import Space
 
 Make = Callable[..., Path]
-SECTIONS = ("front", "models", "comparison", "drawings", "trust", "training", "search", "folds", "layers", "data")
+SECTIONS = (
+    "results", "models", "comparison", "drawings", "front", "trust", "search", "training", "folds", "layers", "data",
+    "glossary",
+)  # fmt: skip
 NASTY = '<script>alert(1)</script>" onload="x\' & co'
 
 

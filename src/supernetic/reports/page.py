@@ -14,8 +14,10 @@ from ..runs.view import RunView, read_run
 from ..space import Space
 from .recommendation import recommendation
 from .rendering import fill, write_page
+from .sections.glossary import glossary
 from .sections.models import models, paste
 from .sections.networks import drawings, folds, layers
+from .sections.results import results
 from .sections.search import front, progress
 from .sections.section import Section
 from .sections.settings import again, augmentation, data
@@ -24,18 +26,20 @@ from .sections.trust import comparison, trust
 from .summary_text import STEPS, headline, listed, missing, status, title, typeset
 
 REPORT = files.REPORT
-SECTIONS = (
-    Section("front", "Front", front),
+SECTIONS = (  # what was found, then how far it may be believed, then how it came about
+    Section("results", "Accuracy and cost", results),
     Section("models", "Models", models),
     Section("comparison", "Controls", comparison),
     Section("drawings", "Drawings", drawings),
+    Section("front", "Search", front),
     Section("trust", "Trust", trust),
+    Section("search", "Progress", progress),
     Section("training", "Training", training),
-    Section("search", "Search", progress),
     Section("folds", "Folding", folds),
     Section("layers", "Layers", layers),
     Section("data", "Data", data),
     Section("augmentation", "Augmentation", augmentation),
+    Section("glossary", "Words", glossary),
     Section("again", "Run it again", again),
     Section("paste", "To paste", paste),
 )

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ... import metrics
 from ...ranking.sentences import show_epochs
+from ...ranking.trust import wilson
 from ...runs import files
 from ...runs.view import MODEL_FILES, Model, RunView
 from ..paste import bibtex, markdown
 from ..recommendation import epochs_of
-from ..summary_text import UNKNOWN, percent, short, show
+from ..summary_text import UNKNOWN, percent, score_label, show
 from .section import Fact, some_went_on
+
+TEST = "test/accuracy"
 
 Row = tuple[Model, list[str]]
 
@@ -38,26 +40,44 @@ def paste(run: RunView) -> dict[str, Any]:
 
 def model_table(run: RunView) -> tuple[list[str], list[Row]]:
     """The heads of the columns, and for each model its cells; columns about which nothing is known are left out."""
-    score = run.trust.get("tau", {}).get("score") or run.score.name
-    columns = {
+    score = (run.trust.get("tau") or {}).get("score") or run.score.name
+    columns = {  # what matters most comes first, where a narrow screen shows it beside the name
+        **_test(run),
         "MACs": [show("cost/macs", m.macs) for m in run.models],
         "parameters": [show("cost/params", m.params) for m in run.models],
         "latency": [show("latency/ms", m.latency) for m in run.models],
-        score_label(run, score): [show(score, m.score.get(score)) for m in run.models],
-        **_first_round(run),
         "steps": [UNKNOWN if m.steps is None else f"{m.steps:,}" for m in run.models],
         "epochs": [UNKNOWN if (e := epochs_of(m.steps, run.trust)) is None else show_epochs(e) for m in run.models],
         "validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
-        "test, supernet's weights": [percent(m.inherited.get("test/accuracy")) for m in run.models],
-        "test": [percent(m.test.get("test/accuracy")) for m in run.models],
+        **_first_round(run),
+        score_label(run, score): [show(score, m.score.get(score)) for m in run.models],
     }
     known = {head: cells for head, cells in columns.items() if any(c != UNKNOWN for c in cells)}
     return list(known), [(m, [cells[i] for cells in known.values()]) for i, m in enumerate(run.models)]
 
 
-def score_label(run: RunView, score: str) -> str:
-    """What the page calls a score."""
-    return f"supernet's {short(score)}" if run.supernet else metrics.label(score)
+def _test(run: RunView) -> dict[str, list[str]]:
+    """Test accuracies, apart for weights of a network's own training and for the supernet's."""
+    own = [None if supernet_alone(m) else m.test.get(TEST) for m in run.models]
+    inherited = [m.test.get(TEST) if supernet_alone(m) else m.inherited.get(TEST) for m in run.models]
+    return {
+        "test": [percent(v) for v in own],
+        "95 % interval": [_bounds(v, run) for v in own],
+        "test, supernet's weights": [percent(v) for v in inherited],
+    }
+
+
+def supernet_alone(m: Model) -> bool:
+    """Whether a network was tested with the supernet's weights, since it has no others."""
+    return bool(m.test) and not m.key
+
+
+def _bounds(accuracy: float | None, run: RunView) -> str:
+    images = run.trust.get("test_images") or run.splits.get("test")
+    if accuracy is None or not images or not 0 <= accuracy <= 100:
+        return UNKNOWN
+    low, high = wilson(accuracy / 100, images)
+    return f"{100 * low:.1f} to {100 * high:.1f}"
 
 
 def _first_round(run: RunView) -> dict[str, list[str]]:

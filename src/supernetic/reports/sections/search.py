@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ... import metrics
 from ...runs.view import RunView
 from .. import svg as plots
 from ..drawing import Atlas
 from ..front import front_plot
 from ..rendering import script_json
-from ..summary_text import capital, count, ensemble_text, listed
+from ..summary_text import capital, count, ensemble_text, listed, of_score, score_label
 from .section import legend
 
 
@@ -25,7 +24,8 @@ def front(run: RunView) -> dict[str, Any]:
         "front": plot,
         "legend": legend(plot.styles),
         "trials": _trials_text(run, plot.left_out),
-        "ensemble": ensemble_text(run.proxies),
+        "score": of_score(run, run.score.name),
+        "ensemble": ensemble_text(run),
         "data_json": script_json({**plot.data, "pieces": atlas.pieces}),
     }
 
@@ -54,7 +54,7 @@ def _generations(run: RunView) -> Iterator[tuple[str, str]]:
     if len(generations) < 2:
         return
     what = {
-        "best": f"best {metrics.label(run.objectives[0].name)}" if run.objectives else "best",
+        "best": f"best {score_label(run, run.objectives[0].name)}" if run.objectives else "best",
         "hypervolume": "hypervolume",
         "front": "networks on the front",
         "skips": "share of skipped layers",
@@ -76,7 +76,7 @@ def _histogram(run: RunView) -> str:
     if len(values) < 5:
         return ""
     marks = [(m.score[name], m.name) for m in run.chosen if name in m.score]
-    label, descending = f"{metrics.label(name)} (better to the right)", not run.score.maximise
+    label, descending = f"{score_label(run, name)} (better to the right)", not run.score.maximise
     return plots.histogram(values, label, f"{label} of {len(values)} random networks", marks, descending=descending)
 
 

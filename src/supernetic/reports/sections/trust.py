@@ -17,8 +17,7 @@ from ...ranking.sentences import (
 )
 from ...runs.view import DEFAULT_SCORE, RunView
 from .. import svg as plots
-from ..summary_text import interval, points, show, typeset
-from .models import score_label
+from ..summary_text import by_supernet, interval, of_score, points, score_label, show, trust_of_data, typeset
 from .section import legend, some_went_on
 
 TRUTH = "valid/accuracy"
@@ -57,26 +56,26 @@ def _footing(run: RunView) -> str:
 
 def trust(run: RunView) -> dict[str, Any]:
     """Whether the score orders networks as training does."""
-    statements, plot = [typeset(s) for s in trust_sentences(run.trust)], _plot(run)
+    score = (run.trust.get("tau") or {}).get("score", DEFAULT_SCORE)
+    statements = [typeset(s) for s in trust_sentences(trust_of_data(run), of_score(run, score))]
+    plot = _plot(run, score)
     if not statements and not plot:
         return {}
     return {
-        "scored_by": "the supernet's score" if run.supernet else "the score",
+        "scored_by": "the supernet's score" if by_supernet(run, score) else "the score",
         "statements": statements,
         "trust": plot,
         "roles": legend(dict.fromkeys(m.role for m in run.models if m.score)),
     }
 
 
-def _plot(run: RunView) -> str:
+def _plot(run: RunView, score: str) -> str:
     """The score against accuracy after a training that was alike."""
-    tau = run.trust.get("tau") or {}
-    score = tau.get("score", DEFAULT_SCORE)
     dots = [
         plots.Dot(
             m.score[score],
             m.first[TRUTH],
-            f"{m.name}\n{metrics.label(score)} {show(score, m.score[score])}\ntrained {show(TRUTH, m.first[TRUTH])}",
+            f"{m.name}\n{score_label(run, score)} {show(score, m.score[score])}\ntrained {show(TRUTH, m.first[TRUTH])}",
             m.role,
             m.name if m.chosen else "",
         )
