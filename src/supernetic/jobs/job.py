@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ..errors import RunError, SupernetError
 from ..hardware import Hardware
 from ..progress import STEPS, Event, OnEvent, ignore
+from ..reports.runs import renew_index
 from ..result import Result
 from ..runs.directory import Run, read_settings
 from ..runs.files import RESULT, SETTINGS, TIMINGS
@@ -135,11 +136,14 @@ def run_job(
     if dry_run:
         return job.planned(plan)
     settings = {**job.settings(plan), "job": job.kind, "request": record}
-    with open_or_resume(path, job.title, settings, uncompared=job.uncompared) as run:
-        _take_steps(job, plan, settings, run, send, perf_counter() - begin)
-        result = job.read(run.path)
-        if not (run.path / RESULT).exists():
-            run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+    try:
+        with open_or_resume(path, job.title, settings, uncompared=job.uncompared) as run:
+            _take_steps(job, plan, settings, run, send, perf_counter() - begin)
+            result = job.read(run.path)
+            if not (run.path / RESULT).exists():
+                run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+    finally:
+        renew_index(path.absolute().parent)  # now that the run is finished or interrupted
     return result
 
 
@@ -182,6 +186,7 @@ class _Page:
     def renew(self) -> None:
         with suppress(RunError):  # a page must not end a job; `supernetic report` says what is wrong
             self.job.write_page(self.path)
+        renew_index(self.path.absolute().parent)
         self.last = monotonic()
 
     def renewed_on(self, send: OnEvent) -> OnEvent:

@@ -211,7 +211,7 @@ def data_name(run: RunView) -> str:
 
 def budgets(run: RunView) -> str:
     """The limits, as they were asked for, with the names of metrics for people."""
-    return listed([_limit(w) for w in limits(run)])
+    return listed([show_limit(w) for w in limits(run)])
 
 
 def limits(run: RunView) -> list[str]:
@@ -220,7 +220,7 @@ def limits(run: RunView) -> list[str]:
     return [w for w in ([asked] if isinstance(asked, str) else asked) if isinstance(w, str)]
 
 
-def _limit(text: str) -> str:
+def show_limit(text: str) -> str:
     """A constraint with its metric's name for people."""
     name = re.match(r"\s*([\w./-]+)", text)
     if not name:

@@ -243,7 +243,8 @@ def _below(below: Sequence[Result]) -> Iterator[str]:
     if len(below) > MOST_NAMED:
         told = f"{capital(number(len(below)))} networks that stopped early"
     if below:
-        yield f"{told} {'lies below the plot, at the arrow' if len(below) == 1 else 'lie below the plot, at the arrows'}."
+        lie = "lies below the plot, at the arrow" if len(below) == 1 else "lie below the plot, at the arrows"
+        yield f"{told} {lie}."
 
 
 def _left_out(run: RunView, truth: str, cost_name: str, found: Sequence[Result]) -> Iterator[str]:

@@ -68,6 +68,7 @@
     body.append(...rows.map(([, row]) => row)); // what is not known stays last either way
     for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", direction);
+    if (head.closest(".runs-table")) history.replaceState(null, "", `#sort-${head.cellIndex}-${direction}`);
   }
   for (const head of document.querySelectorAll("table.sortable thead th")) {
     const button = document.createElement("button");
@@ -81,6 +82,13 @@
       sortBy(head, head.getAttribute("aria-sort") === first ? second : first);
     });
   }
+
+  // A page over runs loads itself again while something runs; the order of its table stays, in the address.
+  const refreshed = document.querySelector("[data-refresh]");
+  if (refreshed) setTimeout(() => location.reload(), 1000 * Number(refreshed.dataset.refresh));
+  const kept = /^#sort-(\d+)-(ascending|descending)$/.exec(location.hash);
+  const columns = document.querySelectorAll(".runs-table thead th");
+  if (kept && columns[kept[1]]) sortBy(columns[kept[1]], kept[2]);
 
   let folded = [];
   addEventListener("beforeprint", () => {
