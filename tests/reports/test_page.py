@@ -210,6 +210,81 @@ def test_the_keyboard_walks_along_the_front(report: Path, browser: Any) -> None:
     assert browser.run("return document.getElementById('shown').dataset.i") == after
 
 
+COLLISIONS = """
+const groups = document.querySelectorAll("svg.plot");
+const boxes = (selector, plot) => [...plot.querySelectorAll(selector)].map((e) => e.getBoundingClientRect())
+  .filter((b) => b.width > 0);
+let bad = 0;
+for (const plot of groups) {
+  const names = boxes(".names text", plot), marks = boxes(".dot:not(.front) > *", plot);
+  const hit = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  names.forEach((a, i) => names.forEach((b, j) => { if (i < j && hit(a, b)) bad += 1; }));
+  if (plot.id === "results") names.forEach((a) => marks.forEach((b) => { if (hit(a, b)) bad += 1; }));
+}
+return [bad, document.querySelectorAll("#results .names text").length];
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_names_in_plots_do_not_collide(make: Make, space: Space, browser: Any, width: int) -> None:
+    browser.open(write_report(make(race=True), space), width=width)
+    bad, names = browser.run(COLLISIONS)
+    assert bad == 0
+    assert names >= 8
+
+
+def test_accuracy_is_in_sight_on_a_phone(make: Make, space: Space, browser: Any) -> None:
+    browser.open(write_report(make(race=True), space), width=400)
+    head = "document.querySelector('#section-models th:nth-child(2)')"
+    assert browser.run(f"return {head}.textContent") == "test"
+    assert browser.run(f"return {head}.getBoundingClientRect().right") <= 400
+    assert browser.run("return document.querySelector('#section-results').offsetTop") < browser.run(
+        "return document.querySelector('#section-front').offsetTop"
+    )
+
+
+def test_the_table_is_sorted_by_pointer_and_keyboard(make: Make, space: Space, browser: Any) -> None:
+    browser.open(write_report(make(race=True), space))
+    column = """
+        const i = [...document.querySelectorAll("#section-models th")].findIndex((h) => h.textContent === "%s");
+        const table = document.querySelector("#section-models table");
+        return [table.rows[0].cells[i].getAttribute("aria-sort"),
+          [...table.tBodies[0].rows].map((row) => row.cells[i].firstChild.textContent)];
+    """
+    assert browser.run(column % "MACs")[0] is None
+    browser.run("document.querySelectorAll('#section-models th button')[2].focus()")
+    browser.press("\ue007")  # enter
+    direction, values = browser.run(column % "MACs")
+    assert (direction, values[0]) == ("descending", "1.391M")
+    sizes = [float(v[:-1]) * {"K": 1e3, "M": 1e6}[v[-1]] for v in values]
+    assert sizes == sorted(sizes, reverse=True)
+    browser.press(" ")
+    direction, values = browser.run(column % "MACs")
+    assert (direction, values[0]) == ("ascending", "122.4K")
+    assert browser.run("return document.activeElement.textContent") == "MACs"
+    browser.run("document.querySelectorAll('#section-models th button')[3 + 1].click()")
+    _, latencies = browser.run(column % "latency")
+    assert latencies[:3] == ["0.412\N{NO-BREAK SPACE}ms", "0.2\N{NO-BREAK SPACE}ms", "–"], "what is unknown comes last"
+    browser.run("document.querySelectorAll('#section-models th button')[3 + 1].click()")
+    _, latencies = browser.run(column % "latency")
+    assert latencies[:3] == ["0.2\N{NO-BREAK SPACE}ms", "0.412\N{NO-BREAK SPACE}ms", "–"]
+    assert browser.run("return document.querySelectorAll('#section-models th[aria-sort]').length") == 1
+
+
+def test_a_mark_of_the_first_plot_tells_how_long_it_was_trained(make: Make, space: Space, browser: Any) -> None:
+    browser.open(write_report(make(race=True), space))
+    browser.run("document.querySelector('#results').scrollIntoView({block: 'center', behavior: 'instant'})")
+    box = browser.run(
+        "const b = document.querySelector('#results .dot.chosen.full').getBoundingClientRect();"
+        "return [(b.left + b.right) / 2, (b.top + b.bottom) / 2]"
+    )
+    browser.point(*box)
+    told = browser.run("return tip.textContent").replace("\N{NO-BREAK SPACE}", " ")
+    assert "test accuracy 90.00 % (88.6 to 91.2)" in told
+    assert "trained for 12,340 steps (132 epochs)" in told
+
+
 def test_texts_can_be_copied(report: Path, browser: Any) -> None:
     browser.open(report)
     browser.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])

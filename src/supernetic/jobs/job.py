@@ -184,7 +184,7 @@ class _Page:
         self.job, self.path, self.last = job, path, monotonic()
 
     def renew(self) -> None:
-        with suppress(RunError):  # a page must not end a job; `supernetic report` says what is wrong
+        with suppress(Exception):  # a page must not end a job of hours; `supernetic report` says what is wrong
             self.job.write_page(self.path)
         renew_index(self.path.absolute().parent)
         self.last = monotonic()

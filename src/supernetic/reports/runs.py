@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,11 +70,9 @@ def write_index(folder: str | Path) -> Path:
 
 def renew_index(folder: Path) -> None:
     """Write the page over the runs of a folder again, if there is one; a job must not end because of it."""
-    try:
+    with suppress(Exception):
         if is_index(folder / INDEX):
             write_index(folder)
-    except (RunError, InputError, OSError):
-        pass
 
 
 def is_index(file: Path) -> bool:

@@ -16,6 +16,7 @@ from ..summary_text import UNKNOWN, percent, score_label, show
 from .section import Fact, some_went_on
 
 TEST = "test/accuracy"
+INTERVAL = "95 % interval"
 
 Row = tuple[Model, list[str]]
 
@@ -25,10 +26,14 @@ def models(run: RunView) -> dict[str, Any]:
     head, rows = model_table(run)
     if not rows:
         return {}
+    under = head.index(INTERVAL) if INTERVAL in head else None  # it stands under the accuracy, in no column of its own
+    bounds = {m.name: "" if under is None or cells[under] == UNKNOWN else cells[under] for m, cells in rows}
+    kept = [i for i in range(len(head)) if i != under]
     return {
         "raced": run.recommended is not None and run.recommended.test is not None,
-        "table_head": head,
-        "table_rows": [(m, what_it_is(m, run), _links(m), cells) for m, cells in rows],
+        "table_head": [head[i] for i in kept],
+        "table_rows": [(m, what_it_is(m, run), _links(m), [cells[i] for i in kept]) for m, cells in rows],
+        "intervals": bounds,
     }
 
 
@@ -62,7 +67,7 @@ def _test(run: RunView) -> dict[str, list[str]]:
     inherited = [m.test.get(TEST) if supernet_alone(m) else m.inherited.get(TEST) for m in run.models]
     return {
         "test": [percent(v) for v in own],
-        "95 % interval": [_bounds(v, run) for v in own],
+        INTERVAL: [_bounds(v, run) for v in own],
         "test, supernet's weights": [percent(v) for v in inherited],
     }
 

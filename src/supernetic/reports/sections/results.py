@@ -223,7 +223,7 @@ def _about(run: RunView, truth: str, cost: str, found: Sequence[Result], below: 
     if truth == VALID:
         said.append("Nothing was tested yet. The best of many by validation images looks better than it is.")
     if some_went_on(run):
-        said.append("Networks were not trained for equally long: those that stopped early are no match for the model.")
+        said.append("Networks were not trained for equally long: compare only marks that are filled alike.")
     return [*said, *_supernets(found), *_below(below), *_left_out(run, truth, cost_name, found)]
 
 
