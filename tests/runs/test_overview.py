@@ -14,7 +14,7 @@ from supernetic.runs.overview import MOST_BYTES, RunLine, holds_runs, runs_of
 SETTINGS = """
 job = "search"
 where = ["cost/macs<=1M"]
-[asked]
+[request]
 minutes = 3
 where = ["macs<=1M"]
 [data]

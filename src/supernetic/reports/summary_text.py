@@ -216,7 +216,7 @@ def budgets(run: RunView) -> str:
 
 def limits(run: RunView) -> list[str]:
     """The limits, as they were asked for."""
-    asked = run.settings.get("asked", {}).get("where") or run.search.where or run.settings.get("where") or ()
+    asked = run.asked.get("where") or run.search.where or run.settings.get("where") or ()
     return [w for w in ([asked] if isinstance(asked, str) else asked) if isinstance(w, str)]
 
 

@@ -20,7 +20,7 @@ from ..errors import RunError
 from .directory import in_use, read_modest_file
 from .files import FINISHED_NETWORKS, NETWORKS, REPORT, RESULT, SETTINGS, TIMINGS, TRAINED_NETWORKS, TRUST
 from .records import NetworkRecord, networks_of, recommended_network
-from .view import is_run, step_seconds
+from .view import asked_of, is_run, step_seconds
 
 FINISHED, RUNNING, INTERRUPTED, UNREADABLE = "finished", "running", "interrupted", "cannot be read"
 MOST_BYTES = 4 << 20  # of a file that is read
@@ -102,7 +102,7 @@ def _line(run: Path, link: bool) -> RunLine:
 
 def _read(run: Path) -> RunLine:
     settings = _settings(run)
-    asked, data, space = (_table(settings.get(name)) for name in ("asked", "data", "space"))
+    asked, data, space = asked_of(settings), _table(settings.get("data")), _table(settings.get("space"))
     minutes = asked.get("minutes")
     return RunLine(
         name=run.name,

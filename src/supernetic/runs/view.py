@@ -158,6 +158,11 @@ class RunView:
         """search, train, or nothing if the settings do not say."""
         return str(self.settings.get("job", ""))
 
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """The request as it was given: what differs from the defaults."""
+        return asked_of(self.settings)
+
     @cached_property
     def objectives(self) -> tuple[Objective, ...]:
         """What the search was for."""
@@ -269,6 +274,12 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
         splits={name: len(rows) for name, rows in splits.items()},
         augment=_augment(path / AUGMENT),
     )
+
+
+def asked_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The request in the settings of a run; early versions called it `asked`."""
+    found = settings.get("request") or settings.get("asked")
+    return found if isinstance(found, Mapping) else {}
 
 
 def is_run(path: Path) -> bool:

@@ -53,7 +53,7 @@ def results(run: RunView) -> dict[str, Any]:
     floor = _floor(found)
     shown, below = [r for r in found if r.accuracy >= floor], [r for r in found if r.accuracy < floor]
     return {
-        "plot": _plot(run, truth, cost, shown, below, floor),
+        "plot": _plot(run, truth, cost, shown, below),
         "about": _about(run, truth, cost, found, below),
         "marks": _marks(found),
         "lengths": _lengths(run, found),
@@ -117,37 +117,37 @@ def _floor(found: Sequence[Result]) -> float:
 # --- the plot ---------------------------------------------------------------------------------------------------------
 
 
-def _plot(run: RunView, truth: str, cost: str, shown: Sequence[Result], below: Sequence[Result], floor: float) -> str:
-    limit = min((high for name, high in _limits(run) if name == cost), default=None)
-    known = [r.cost for r in (*shown, *below)]
-    near = limit is not None and limit <= 2 * max(known)  # a limit far away would push all marks to one side
-    split = "test" if truth == TEST else "validation"
+def _plot(run: RunView, truth: str, cost: str, shown: Sequence[Result], below: Sequence[Result]) -> str:
+    limit, split = _near_limit(run, cost, [*shown, *below]), "test" if truth == TEST else "validation"
+    costs = [r.cost for r in (*shown, *below)]
+    accuracies = [v for r in shown for v in (r.low, r.high)]
     frame = plots.Frame(
-        plots.axis([*known, *([limit] if near and limit else [])], f"{metrics.label(cost)} (better to the left)", n=6),
-        plots.axis(
-            [*(v for r in shown for v in (r.low, r.high)), *([floor] if below else [])],
-            f"{split} accuracy, % (better up)",
-            pad=0.06,
-        ),
+        plots.axis([*costs, *limit], f"{metrics.label(cost)} (better to the left)", n=6, pad=0.07),
+        plots.axis(accuracies, f"{split} accuracy, % (better up)", pad=0.12),  # room for names, and for arrows
         height=380,
     )
-    border = _limit(frame, limit) if near and limit is not None else ""
-    bodies = [_mark(run, frame, r, truth) for r in shown] + [_arrow(run, frame, r, truth) for r in below]
-    body = (
-        border
-        + "".join(whisker(frame, r, _kind(r)) for r in shown)
-        + "".join(bodies)
-        + _names(run, frame, shown, below)
-    )
-    return frame.svg(body, f"{split} accuracy against {metrics.label(cost)} of {len(known)} networks", "results")
+    parts = [
+        *(_limit(frame, value) for value in limit),
+        *(whisker(frame, r, _kind(r)) for r in shown),
+        *(_mark(run, frame, r, truth) for r in shown),
+        *(_arrow(run, frame, r, truth) for r in below),
+        _names(run, frame, shown, below, limit),
+    ]
+    title = f"{split} accuracy against {metrics.label(cost)} of {len(costs)} networks"
+    return frame.svg("".join(parts), title, "results")
+
+
+def _near_limit(run: RunView, cost: str, found: Sequence[Result]) -> list[float]:
+    """The limit on the cost, if it is near: one far away would push all marks to one side."""
+    limits = [high for name, high in _limits(run) if name == cost]
+    return [min(limits)] if limits and min(limits) <= 2 * max(r.cost for r in found) else []
 
 
 def _limit(frame: plots.Frame, limit: float) -> str:
     x = frame.px(limit)
-    bottom = frame.height - plots.BOTTOM
     return (
-        f'<line class="limit" x1="{x:g}" x2="{x:g}" y1="{plots.TOP}" y2="{bottom}"/>'
-        f'<text class="tick end" x="{x - 4:g}" y="{bottom - 5}">limit</text>'
+        f'<line class="limit" x1="{x:g}" x2="{x:g}" y1="{plots.TOP - 6}" y2="{frame.height - plots.BOTTOM}"/>'
+        f'<text class="tick mid" x="{x:g}" y="12">limit</text>'
     )
 
 
@@ -198,16 +198,20 @@ def _costs(m: Model) -> Iterator[tuple[str, float | None, str]]:
     yield "latency/ms", m.latency, ""
 
 
-def _names(run: RunView, frame: plots.Frame, shown: Sequence[Result], below: Sequence[Result]) -> str:
+def _names(
+    run: RunView, frame: plots.Frame, shown: Sequence[Result], below: Sequence[Result], limit: Sequence[float]
+) -> str:
     """Names of networks, with their epochs where lengths differ: models first, then controls."""
     wanted = []
     for r in sorted(shown, key=lambda r: (not r.model.recommended, not r.model.chosen, r.model.candidate, -r.accuracy)):
         epochs = epochs_of(r.model.steps, run.trust) if some_went_on(run) and not r.supernet else None
         text = r.model.name + (f", {show_epochs(epochs)} epochs" if epochs else "")
-        wanted.append(Name(frame.px(r.cost), frame.py(r.accuracy), text, r.model.name, must=r.model.chosen))
+        y, top, bottom = (frame.py(v) for v in (r.accuracy, r.high, r.low))
+        wanted.append(Name(frame.px(r.cost), y, text, r.model.name, r.model.chosen, top=y - top, bottom=bottom - y))
     taken = [mark_box(frame.px(r.cost), frame.py(r.accuracy)) for r in shown]
     taken += [Box(frame.px(r.cost) - 3, frame.py(r.high), frame.px(r.cost) + 3, frame.py(r.low)) for r in shown]
     taken += [mark_box(frame.px(r.cost), frame.height - plots.BOTTOM - 5) for r in below]
+    taken += [Box(frame.px(v) - 0.5, plots.TOP, frame.px(v) + 0.5, frame.height - plots.BOTTOM) for v in limit]
     return names(wanted, taken, frame.inside)
 
 

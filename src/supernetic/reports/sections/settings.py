@@ -80,7 +80,7 @@ def _facts(run: RunView) -> list[Fact]:
     space = s.get("space", {})
     searcher = run.search.searcher or s.get("searcher") or {}
     facts = [
-        ("seed", str(s.get("seed", s.get("asked", {}).get("seed", "")))),
+        ("seed", str(s.get("seed", run.asked.get("seed", "")))),
         ("space", str(space.get("text", space.get("name", ""))) if isinstance(space, Mapping) else str(space)),
         ("fingerprint of the space", str(space.get("fingerprint", "")) if isinstance(space, Mapping) else ""),
         ("searcher", str(searcher.get("name", ""))),
