@@ -34,7 +34,7 @@ def test_proxies_are_those_of_the_documentation() -> None:
 def test_blocks_of_spaces_are_explained(name: str) -> None:
     space = catalog.space(name)
     some = next(iter(space.named.values()), (0,) * len(space.choices))
-    labels = {layer.label for layer in space.blueprint(some) if layer.kind not in ("gap", "flatten")}
+    labels = {layer.label for layer in space.blueprint(some)}
     assert all(block_names([label]) for label in labels), labels
 
 

@@ -31,6 +31,7 @@ from ..runs.location import open_or_resume, resolve_directory
 from .request import Request
 
 PAGE_INTERVAL_S = 15.0  # between two renewals of the report within a step
+INDEX_PAUSE = 50  # times what renewing the page over runs took: a folder of thousands must not slow a job down
 
 Plan = TypeVar("Plan", bound=Result)
 Outcome = TypeVar("Outcome", bound=Result)
@@ -182,12 +183,15 @@ class _Page:
 
     def __init__(self, job: Job[Any, Any], path: Path) -> None:
         self.job, self.path, self.last = job, path, monotonic()
+        self.index_due = 0.0  # when the page over all runs of the folder may be renewed again
 
     def renew(self) -> None:
         with suppress(Exception):  # a page must not end a job of hours; `supernetic report` says what is wrong
             self.job.write_page(self.path)
-        renew_index(self.path.absolute().parent)
         self.last = monotonic()
+        if self.last >= self.index_due:
+            renew_index(self.path.absolute().parent)
+            self.index_due = monotonic() + INDEX_PAUSE * (monotonic() - self.last)
 
     def renewed_on(self, send: OnEvent) -> OnEvent:
         def both(event: Event) -> None:

@@ -52,6 +52,8 @@ BLOCKS = {  # by the first part of a block's name; the numbers behind E and K di
     "ZERO": ("ZERO", "zeros: there is no connection"),
     "JOIN": ("JOIN", "adds up its inputs, or puts them beside one another"),
     "NORM": ("NORM", "batch normalisation"),
+    "GAP": ("GAP", "global average pooling: the mean of each channel"),
+    "FLATTEN": ("FLATTEN", "all values of the map one behind the other"),
     "LINEAR": ("LINEAR", "a fully connected layer; the last one is the classifier"),
 }
 

@@ -25,6 +25,7 @@ from .section import LEGEND, some_went_on
 TEST, VALID = "test/accuracy", "valid/accuracy"
 COSTS = ("cost/macs", "latency/ms", "cost/params")
 SHOWN_POINTS = 25.0  # of accuracy below the best network that are always shown; what is lower may be left out
+INTERVAL_END = 6.0  # room that is kept free beyond the ends of an interval
 MOST_NAMED = 4  # networks below the plot that are named
 # How long a network was trained is how full its mark is.
 FULL, PARTLY, EARLY = "full", "partly", "early"
@@ -209,7 +210,9 @@ def _names(
         y, top, bottom = (frame.py(v) for v in (r.accuracy, r.high, r.low))
         wanted.append(Name(frame.px(r.cost), y, text, r.model.name, r.model.chosen, top=y - top, bottom=bottom - y))
     taken = [mark_box(frame.px(r.cost), frame.py(r.accuracy)) for r in shown]
-    taken += [Box(frame.px(r.cost) - 3, frame.py(r.high), frame.px(r.cost) + 3, frame.py(r.low)) for r in shown]
+    for r in shown:  # near the end of another's interval, a name would seem to be of that one
+        x, top, bottom = frame.px(r.cost), frame.py(r.high) - INTERVAL_END, frame.py(r.low) + INTERVAL_END
+        taken.append(Box(x - 3, top, x + 3, bottom))
     taken += [mark_box(frame.px(r.cost), frame.height - plots.BOTTOM - 5) for r in below]
     taken += [Box(frame.px(v) - 0.5, plots.TOP, frame.px(v) + 0.5, frame.height - plots.BOTTOM) for v in limit]
     return names(wanted, taken, frame.inside)

@@ -61,7 +61,7 @@ def _generations(run: RunView) -> Iterator[tuple[str, str]]:
     }
     for key, name in what.items():
         known = [g for g in generations if g.get(key) is not None]
-        if len(known) > 1:
+        if len(known) > 1 and (key != "skips" or any(g[key] for g in known)):  # most spaces have no skips
             series = plots.Line("", [g["evaluations"] for g in known], [float(g[key]) for g in known], "first")
             yield (
                 name,

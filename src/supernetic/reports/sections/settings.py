@@ -84,7 +84,7 @@ def _facts(run: RunView) -> list[Fact]:
         ("space", str(space.get("text", space.get("name", ""))) if isinstance(space, Mapping) else str(space)),
         ("fingerprint of the space", str(space.get("fingerprint", "")) if isinstance(space, Mapping) else ""),
         ("searcher", str(searcher.get("name", ""))),
-        ("recipe of the supernet", _titled(s.get("recipe"))),
+        ("recipe of the supernet", _titled(s.get("recipe")) if run.supernet else ""),
         ("recipe of the networks", _titled(s.get("retrain_recipe"))),
         ("threads", str(s.get("threads", ""))),
         ("workers", str(s.get("workers", ""))),
