@@ -50,7 +50,15 @@ INSIDE = {
         ["search", "optimise"],
         ["scale"],
     ],
-    "runs": [["files"], ["directory"], ["trust", "records"], ["request", "location"], ["space_record"], ["view"]],
+    "runs": [
+        ["files"],
+        ["directory"],
+        ["trust", "records"],
+        ["request", "location"],
+        ["space_record"],
+        ["view"],
+        ["overview"],
+    ],
 }
 TORCH_WING = {
     "nn",

@@ -98,5 +98,7 @@ def test_commands_find_their_files(installed: Path, tmp_path: Path, command: lis
 
 def test_templates_are_found(source: Path, installed: Path, tmp_path: Path) -> None:
     names = sorted(p.name for p in (source / "src/supernetic/reports/templates").glob("*.j2"))
-    code = f"from supernetic.reports.page import _templates as t; print(*(t().get_template(n).name for n in {names}))"
+    code = (
+        f"from supernetic.reports.rendering import templates as t; print(*(t().get_template(n).name for n in {names}))"
+    )
     assert run(installed, tmp_path, "-c", code).split() == names

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from supernetic import catalog
 from supernetic.commands.report import report, space_in
 from supernetic.errors import InputError, RunError
 from supernetic.jobs.search.table_search import search_table
+from supernetic.jobs.train.job import train
+from supernetic.progress import Event
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +67,54 @@ def test_bad_input_is_named(searched: Path, tmp_path: Path) -> None:
         report(searched, out="x.html")
     with pytest.raises(RunError, match="no run directory"):
         report(tmp_path / "nowhere")
+
+
+def test_a_folder_of_runs_has_a_page_over_them(run: Path) -> None:
+    folder = run.parent
+    (folder / "bad").mkdir()
+    (folder / "bad" / "run.toml").write_text("job = [")
+    assert not (run / "report.html").exists()
+    result = report(folder)
+    assert result.lines() == [f"the report is {folder / 'index.html'}"]
+    text = (folder / "index.html").read_text()
+    assert 'href="./run/report.html"' in text
+    assert (run / "report.html").exists(), "what is linked was written"
+    assert "run.toml is damaged" in text
+    with pytest.raises(InputError, match="watch takes a folder of runs"):
+        report(run, watch=True)
+
+
+def test_a_job_renews_the_page_beside_it(run: Path, tmp_path: Path) -> None:
+    report(run.parent)
+    states: set[str] = set()
+
+    def look(event: Event) -> None:
+        states.update(re.findall(r'class="state">(\w+)<', (tmp_path / "index.html").read_text()))
+
+    train("macro:channels=4,resolution=8,head=16", steps=2, limit=300, out=tmp_path / "new", on_event=look)
+    assert states == {"finished", "running"}
+    assert "2 finished" in (tmp_path / "index.html").read_text()
+
+    def interrupt(event: Event) -> None:
+        if event.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train("macro:channels=4,resolution=8,head=16", steps=3, limit=300, out=tmp_path / "cut", on_event=interrupt)
+    assert "2 finished and 1 interrupted" in (tmp_path / "index.html").read_text()
+
+
+def test_a_page_that_is_watched_is_renewed_until_it_is_stopped(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = iter([None, None])
+
+    def wait(seconds: float) -> None:
+        if next(waits, 0) == 0:
+            raise KeyboardInterrupt
+        (run / "result.json").unlink(missing_ok=True)
+
+    monkeypatch.setattr("supernetic.commands.report.sleep", wait)
+    report(run.parent, watch=True)
+    assert "1 interrupted" in (run.parent / "index.html").read_text()
 
 
 def test_the_space_is_found_as_it_was(searched: Path, run: Path, tmp_path: Path) -> None:

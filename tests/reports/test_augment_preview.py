@@ -44,7 +44,7 @@ def test_a_run_with_the_file_shows_it_and_others_do_not(make: Make, space: Space
     assert "Augmentation" not in without
     (path / "augment.json").write_text(json.dumps(record()))
     text = write_report(path, space).read_text()
-    assert re.findall(r'<section id="section-(\w+)"', text)[-4:] == ["data", "augmentation", "again", "paste"]
+    assert re.findall(r'<section id="section-(\w+)"', text)[-5:-2] == ["data", "augmentation", "glossary"]
     assert '<a href="#section-augmentation">Augmentation</a>' in text
     assert '<span class="code">light+flip</span>. Since &lt;b&gt; &amp; b.' in text
     assert record()["sheet"] in text

@@ -41,6 +41,23 @@ def test_runs_that_have_only_begun_are_compared_too(make: Make) -> None:
     assert dict(made["rows"])["on the front"][1] == "–"
 
 
+def test_runs_of_different_data_are_not_drawn_over_one_another(make: Make, tmp_path: Path) -> None:
+    a, b, c = make("a"), make("b", seed=1), make("c", seed=2)
+    (b / "run.toml").write_text((b / "run.toml").read_text().replace("fashion-mnist", "cifar10"))
+    (c / "run.toml").write_text((c / "run.toml").read_text().replace("0123456789abcdef", "fedcba9876543210"))
+    same = comparison([read_run(a), read_run(a)])
+    assert same["results"]
+    assert same["front"]
+    assert same["note"] == ""
+    other = comparison([read_run(a), read_run(b)])
+    assert other["note"].startswith("These runs are of different data (a: fashion-mnist and b: cifar10).")
+    assert other["front"] == other["results"] == ""
+    assert dict(other["rows"])["data"] == ["fashion-mnist", "cifar10"]
+    renamed = comparison([read_run(a), read_run(c)])
+    assert "The data have the same name, but their fingerprints differ." in renamed["note"]
+    assert "not drawn in one plot" in compare_report([a, c], tmp_path / "ac.html").read_text()
+
+
 def test_runs_of_the_same_name_are_told_apart(make: Make, tmp_path: Path) -> None:
     for parent in ("x", "y"):
         (tmp_path / parent).mkdir()

@@ -38,7 +38,7 @@ def test_all_trials_are_there_and_each_has_its_architecture(make: Make, space: S
 def test_better_is_up_whatever_the_score(make: Make, space: Space) -> None:
     plot = front.front_plot(read_run(make(), space), Atlas())
     assert plot is not None
-    column = plot.data["columns"].index("validation cross-entropy")
+    column = plot.data["columns"].index("supernet's cross-entropy")
     heights = sorted((float(p[4][column]), p[1]) for p in plot.data["points"] if p[2] == "trial")
     assert heights[0][1] < heights[-1][1]  # the smaller cross-entropy is nearer to the top
 

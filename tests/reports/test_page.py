@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from supernetic.errors import RunError
 from supernetic.reports import write_report
-from supernetic.reports.page import page
-from supernetic.runs.view import read_run
 from supernetic.space import Space
 
 Make = Callable[..., Path]
-SECTIONS = ("front", "models", "comparison", "drawings", "trust", "training", "search", "folds", "layers", "data")
+SECTIONS = (
+    "results", "models", "comparison", "drawings", "front", "trust", "search", "training", "folds", "layers", "data",
+    "glossary",
+)  # fmt: skip
 NASTY = '<script>alert(1)</script>" onload="x\' & co'
 
 
@@ -85,37 +85,6 @@ def test_a_run_without_a_recommendation_has_no_such_section(make: Make) -> None:
     assert "take" not in sections(write_report(make()).read_text())
 
 
-def test_the_table_says_how_long_each_was_trained(make: Make) -> None:
-    shown = page(read_run(make(race=True)))
-    assert shown["table_head"][-6:] == [
-        "first round, validation", "first round, test", "steps", "epochs", "validation", "test",
-    ]  # fmt: skip
-    cells = {m.name: [c.replace("\N{NO-BREAK SPACE}", " ") for c in row[-6:]] for m, _, _, row in shown["table_rows"]}
-    assert cells["model-1"] == ["81.50 %", "80.25 %", "12,340", "132", "90.50 %", "90.00 %"]
-    assert cells["plain"][:2] == cells["plain"][4:], "it was trained in the first round only"
-    what = {m.name: text for m, text, _, _ in shown["table_rows"]}
-    assert what["candidate-2"].startswith("lost the race: ")
-    assert what["random-2"] == "random, within the limits", "its MACs are not those of the recommended model"
-
-
-def test_the_footing_of_comparisons_is_told(make: Make) -> None:
-    text = write_report(make(race=True)).read_text()
-    assert "trained alike in the first round: for 20 s (1,140 to 3,400 steps, 12 to 36 epochs)." in text
-    assert "for the same number of steps" in write_report(make("old")).read_text()
-
-
-def test_a_comparison_after_too_short_a_training_is_marked_as_open(make: Make) -> None:
-    path = make(race=True)
-    trust = json.loads((path / "trust.json").read_text())
-    for c in trust["comparisons"]:
-        c |= {"steps": [62, 80], "epochs": [0.66, 0.85], "difference": 20.0, "low": 18.0, "high": 22.0}
-    (path / "trust.json").write_text(json.dumps(trust))
-    text = write_report(path).read_text()
-    assert "too short to tell how they compare when trained to the end" in text
-    assert "significantly better" not in text
-    assert "beats" not in text
-
-
 def test_it_is_written_again_over_the_old_one(make: Make, space: Space) -> None:
     path = make()
     first = write_report(path, space).read_text()
@@ -165,37 +134,12 @@ def test_links_lead_to_files_that_exist(make: Make, space: Space) -> None:
     assert all((path / unescape(x)).exists() for x in files)
 
 
-def test_the_table_has_what_is_known(make: Make) -> None:
-    early, late = page(read_run(make("early", until="search"))), page(read_run(make("late")))
-    assert early["table_head"] == ["MACs", "parameters", "supernet's cross-entropy"]
-    assert late["table_head"] == [*early["table_head"], "validation", "test"]
-    by_name = {m.name: (what, cells) for m, what, _, cells in late["table_rows"]}
-    assert by_name["random-2"][0] == "random, as many MACs as model-2"
-    assert by_name["mobilenetv2"][1][2] == "–"
-
-
 def test_a_failed_training_is_told(make: Make) -> None:
     path = make()
     networks = json.loads((path / "networks.json").read_text())
     networks[4] |= {"failed": "the loss became NaN", "trained": {"valid/accuracy": None}, "test": None}
     (path / "networks.json").write_text(json.dumps(networks))
     assert "training failed: the loss became NaN" in write_report(path).read_text()
-
-
-def test_steps_come_in_their_order_with_what_was_planned(make: Make) -> None:
-    times = page(read_run(make()))["times"]
-    assert [t[0] for t in times] == ["check", "plan", "train", "search", "compare", "test", "export"]
-    assert times[2][2].replace("\N{NO-BREAK SPACE}", " ") == "planned 2 min 10 s"
-    assert times[2][3] == 100
-
-
-def test_a_directory_that_cannot_be_written_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("supernetic.reports.page.write_atomically", full)
-    with pytest.raises(RunError, match=r"report\.html cannot be written: No space left on device"):
-        write_report(make())
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------
@@ -264,6 +208,81 @@ def test_the_keyboard_walks_along_the_front(report: Path, browser: Any) -> None:
     assert browser.run(stops) == 1
     browser.press("\ue007")  # enter
     assert browser.run("return document.getElementById('shown').dataset.i") == after
+
+
+COLLISIONS = """
+const groups = document.querySelectorAll("svg.plot");
+const boxes = (selector, plot) => [...plot.querySelectorAll(selector)].map((e) => e.getBoundingClientRect())
+  .filter((b) => b.width > 0);
+let bad = 0;
+for (const plot of groups) {
+  const names = boxes(".names text", plot), marks = boxes(".dot:not(.front) > *", plot);
+  const hit = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  names.forEach((a, i) => names.forEach((b, j) => { if (i < j && hit(a, b)) bad += 1; }));
+  if (plot.id === "results") names.forEach((a) => marks.forEach((b) => { if (hit(a, b)) bad += 1; }));
+}
+return [bad, document.querySelectorAll("#results .names text").length];
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_names_in_plots_do_not_collide(make: Make, space: Space, browser: Any, width: int) -> None:
+    browser.open(write_report(make(race=True), space), width=width)
+    bad, names = browser.run(COLLISIONS)
+    assert bad == 0
+    assert names >= 8
+
+
+def test_accuracy_is_in_sight_on_a_phone(make: Make, space: Space, browser: Any) -> None:
+    browser.open(write_report(make(race=True), space), width=400)
+    head = "document.querySelector('#section-models th:nth-child(2)')"
+    assert browser.run(f"return {head}.textContent") == "test"
+    assert browser.run(f"return {head}.getBoundingClientRect().right") <= 400
+    assert browser.run("return document.querySelector('#section-results').offsetTop") < browser.run(
+        "return document.querySelector('#section-front').offsetTop"
+    )
+
+
+def test_the_table_is_sorted_by_pointer_and_keyboard(make: Make, space: Space, browser: Any) -> None:
+    browser.open(write_report(make(race=True), space))
+    column = """
+        const i = [...document.querySelectorAll("#section-models th")].findIndex((h) => h.textContent === "%s");
+        const table = document.querySelector("#section-models table");
+        return [table.rows[0].cells[i].getAttribute("aria-sort"),
+          [...table.tBodies[0].rows].map((row) => row.cells[i].firstChild.textContent)];
+    """
+    assert browser.run(column % "MACs")[0] is None
+    browser.run("document.querySelectorAll('#section-models th button')[2].focus()")
+    browser.press("\ue007")  # enter
+    direction, values = browser.run(column % "MACs")
+    assert (direction, values[0]) == ("descending", "1.391M")
+    sizes = [float(v[:-1]) * {"K": 1e3, "M": 1e6}[v[-1]] for v in values]
+    assert sizes == sorted(sizes, reverse=True)
+    browser.press(" ")
+    direction, values = browser.run(column % "MACs")
+    assert (direction, values[0]) == ("ascending", "122.4K")
+    assert browser.run("return document.activeElement.textContent") == "MACs"
+    browser.run("document.querySelectorAll('#section-models th button')[3 + 1].click()")
+    _, latencies = browser.run(column % "latency")
+    assert latencies[:3] == ["0.412\N{NO-BREAK SPACE}ms", "0.2\N{NO-BREAK SPACE}ms", "–"], "what is unknown comes last"
+    browser.run("document.querySelectorAll('#section-models th button')[3 + 1].click()")
+    _, latencies = browser.run(column % "latency")
+    assert latencies[:3] == ["0.2\N{NO-BREAK SPACE}ms", "0.412\N{NO-BREAK SPACE}ms", "–"]
+    assert browser.run("return document.querySelectorAll('#section-models th[aria-sort]').length") == 1
+
+
+def test_a_mark_of_the_first_plot_tells_how_long_it_was_trained(make: Make, space: Space, browser: Any) -> None:
+    browser.open(write_report(make(race=True), space))
+    browser.run("document.querySelector('#results').scrollIntoView({block: 'center', behavior: 'instant'})")
+    box = browser.run(
+        "const b = document.querySelector('#results .dot.chosen.full').getBoundingClientRect();"
+        "return [(b.left + b.right) / 2, (b.top + b.bottom) / 2]"
+    )
+    browser.point(*box)
+    told = browser.run("return tip.textContent").replace("\N{NO-BREAK SPACE}", " ")
+    assert "test accuracy 90.00 % (88.6 to 91.2)" in told
+    assert "trained for 12,340 steps (132 epochs)" in told
 
 
 def test_texts_can_be_copied(report: Path, browser: Any) -> None:

@@ -27,6 +27,15 @@ def test_lists_flags_and_other_names(make: Make) -> None:
     assert told == "supernetic search embedded --objective 'min macs' --objective 'max accuracy' --dry-run"
 
 
+def test_the_command_is_that_of_the_recorded_request(make: Make) -> None:
+    run = read_run(make())
+    request = {"data": "embedded", "where": ["macs<=1M"], "minutes": 5.0}
+    told = command(replace(run, settings={"job": "search", "request": request, "asked": {"seed": 3}}))
+    assert told == "supernetic search embedded --where 'macs<=1M' --minutes 5"
+    own = {"data": "embedded", "space": {"class": "mine:Space"}}
+    assert command(replace(run, settings={"job": "search", "request": own})) == ""
+
+
 def test_what_text_cannot_say_has_no_command(make: Make) -> None:
     run = read_run(make())
     assert command(replace(run, settings={"job": "search"})) == ""

@@ -124,15 +124,27 @@ def test_the_headline_tells_the_reason_once(make: Make) -> None:
 def test_a_place_in_a_benchmark_is_told(make: Make) -> None:
     path = make()
     trust = json.loads((path / "trust.json").read_text())
-    trust["table"] = {"column": "mean_acc", "model": "model-3", "rank": 12, "of": 3969, "value": 92.5, "best": 93.13}
+    trust["table"] = {
+        "dataset": "Fashion-MNIST",
+        "column": "mean_acc",
+        "model": "model-3",
+        "rank": 12,
+        "of": 3969,
+        "value": 92.5,
+        "best": 93.13,
+    }
     (path / "trust.json").write_text(json.dumps(trust))
     said = headline(read_run(path))[3]
-    assert said == "In the benchmark's table (mean_acc), model-3 is number 12 of 3,969 (92.50, the best has 93.13)."
+    table = "In the benchmark's table (Fashion-MNIST, mean_acc)"
+    assert said == f"{table}, model-3 is number 12 of 3,969 (92.50, the best has 93.13)."
     trust["table"]["no_larger"] = {"rank": 3, "of": 1200, "best": 92.7}
     (path / "trust.json").write_text(json.dumps(trust))
     assert headline(read_run(path))[3] == (
         f"{said[:-1]}, and number 3 of the 1,200 with no more MACs (the best has 92.70)."
     )
+    trust["table"]["dataset"] = "CIFAR-10"
+    (path / "trust.json").write_text(json.dumps(trust))
+    assert not any("benchmark" in s for s in headline(read_run(path))), "the images are those of another data set"
 
 
 def test_before_there_are_models_the_best_so_far_is_told(make: Make) -> None:
@@ -140,7 +152,9 @@ def test_before_there_are_models_the_best_so_far_is_told(make: Make) -> None:
     (path / "search.json").unlink()
     run = read_run(path)
     best = min(t.metrics["valid/cross_entropy"] for t in run.trials)
-    assert headline(run) == [f"400 architectures scored; the best validation cross-entropy so far is {best:.4g}."]
+    assert headline(run) == [
+        f"400 architectures scored; by the supernet's cross-entropy, the best so far has {best:.4g}."
+    ]
 
 
 def test_a_minus_is_as_wide_as_a_plus() -> None:
@@ -151,9 +165,9 @@ def test_a_minus_is_as_wide_as_a_plus() -> None:
 
 def test_what_a_rank_ensemble_consists_of_is_told(make: Make) -> None:
     path = make()
-    assert ensemble_text(read_run(path).proxies) == ""
+    assert ensemble_text(read_run(path)) == ""
     (path / "ensemble.json").write_text(json.dumps({"valid/cross_entropy": [-2.0, -1.5], "proxy/synflow": [0.5, 1.0]}))
-    assert ensemble_text(read_run(path).proxies) == (
-        "The rank ensemble is the mean rank among 2 random networks (0 worst, 1 best) by validation cross-entropy and "
-        "SynFlow."
+    assert ensemble_text(read_run(path)) == (
+        "The rank ensemble is the mean rank among 2 random networks (0 worst, 1 best) by the supernet's cross-entropy "
+        "and SynFlow."
     )

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from .. import catalog
 from ..errors import InputError, SupernetError
 from ..lab.study_page import write_study
 from ..reports import compare_report, write_report
+from ..reports.runs import clean, write_index
 from ..reports.scale import write_scale
 from ..reports.select import write_select
 from ..reports.why import why as reasons
 from ..result import Result
 from ..runs.directory import SETTINGS, read_settings, refuse_links
+from ..runs.overview import RUNNING, UNREADABLE, holds_runs, runs_of
 from ..runs.space_record import space_of
 from ..runs.trust import following, opens_runs
 from ..space import Space
 
+WATCH_S = 10.0  # between two renewals of the page over a folder
 PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # by job; all others have one in common
 
 
@@ -45,14 +49,17 @@ def report(
     *,
     why: str | None = None,
     out: str | Path | None = None,
+    watch: bool = False,
     trust_code: bool = False,
 ) -> ReportResult:
-    """Rebuild `report.html` of a run; with several runs, write a page that compares them.
+    """Rebuild `report.html` of a run; with several runs, compare them; of a folder of runs, write a page over all.
 
     Args:
-        runs: A run directory, or several to compare.
+        runs: A run directory, several to compare, or a folder that holds runs.
         why: A model of one run: say what it beat and by how much, and what it did not.
         out: Where a comparison goes; by default beside the first run.
+        watch: Go on renewing the page over a folder of runs until Ctrl-C. Running jobs renew it anyway; this also
+            sees those that were killed.
         trust_code: Run Python code that a run directory names (docs/received-runs.md). Without it, networks of a space
             that is code are not drawn.
 
@@ -67,12 +74,18 @@ def report(
         if len(paths) > 1:
             raise InputError(f"why {why} takes one run, got {len(paths)}")
         return ReportResult(names, None, tuple(reasons(paths[0], why)))
+    folder = len(paths) == 1 and holds_runs(paths[0])
+    if watch and not folder:
+        raise InputError(f"watch takes a folder of runs, got {', '.join(names)}")
     if len(paths) > 1:
         first = paths[0].resolve()
         beside = first.parent / ("-against-".join(p.resolve().name for p in paths) + ".html")
         return ReportResult(names, str(compare_report(paths, out or beside)))
     if out is not None:
         raise InputError(f"the report of one run is written into it; out={str(out)!r} is for comparisons")
+    if folder:
+        notes = tuple(_write_missing_pages(paths[0]))
+        return ReportResult(names, str(_watched(paths[0]) if watch else write_index(paths[0])), notes=notes)
     if paths[0].is_dir():
         refuse_links(paths[0])
     job = read_settings(paths[0]).get("job", "") if (paths[0] / SETTINGS).exists() else ""
@@ -80,6 +93,26 @@ def report(
         return ReportResult(names, str(PAGES[job](paths[0])))
     space, notes = space_in(paths[0])
     return ReportResult(names, str(write_report(paths[0], space)), notes=notes)
+
+
+def _write_missing_pages(folder: Path) -> Iterator[str]:
+    """Write the pages of runs that have none yet, so that all can be linked; say which have none."""
+    for line in runs_of(folder):
+        if not line.report and line.state not in (UNREADABLE, RUNNING):
+            try:
+                report(folder / line.name)
+            except Exception as error:  # whatever someone else's files hold: the other runs have pages to be written
+                yield f"{clean(line.name)} has no report: {clean(str(error) or type(error).__name__)}"
+
+
+def _watched(folder: Path) -> Path:
+    """Renew the page over a folder of runs until Ctrl-C, which is how it is meant to end."""
+    try:
+        while True:
+            write_index(folder)
+            sleep(WATCH_S)
+    except KeyboardInterrupt:
+        return write_index(folder)
 
 
 def space_in(run: Path) -> tuple[Space | None, tuple[str, ...]]:

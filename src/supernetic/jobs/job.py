@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ..errors import RunError, SupernetError
 from ..hardware import Hardware
 from ..progress import STEPS, Event, OnEvent, ignore
+from ..reports.runs import renew_index
 from ..result import Result
 from ..runs.directory import Run, read_settings
 from ..runs.files import RESULT, SETTINGS, TIMINGS
@@ -30,6 +31,7 @@ from ..runs.location import open_or_resume, resolve_directory
 from .request import Request
 
 PAGE_INTERVAL_S = 15.0  # between two renewals of the report within a step
+INDEX_PAUSE = 50  # times what renewing the page over runs took: a folder of thousands must not slow a job down
 
 Plan = TypeVar("Plan", bound=Result)
 Outcome = TypeVar("Outcome", bound=Result)
@@ -135,11 +137,14 @@ def run_job(
     if dry_run:
         return job.planned(plan)
     settings = {**job.settings(plan), "job": job.kind, "request": record}
-    with open_or_resume(path, job.title, settings, uncompared=job.uncompared) as run:
-        _take_steps(job, plan, settings, run, send, perf_counter() - begin)
-        result = job.read(run.path)
-        if not (run.path / RESULT).exists():
-            run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+    try:
+        with open_or_resume(path, job.title, settings, uncompared=job.uncompared) as run:
+            _take_steps(job, plan, settings, run, send, perf_counter() - begin)
+            result = job.read(run.path)
+            if not (run.path / RESULT).exists():
+                run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+    finally:
+        renew_index(path.absolute().parent)  # now that the run is finished or interrupted
     return result
 
 
@@ -178,11 +183,15 @@ class _Page:
 
     def __init__(self, job: Job[Any, Any], path: Path) -> None:
         self.job, self.path, self.last = job, path, monotonic()
+        self.index_due = 0.0  # when the page over all runs of the folder may be renewed again
 
     def renew(self) -> None:
-        with suppress(RunError):  # a page must not end a job; `supernetic report` says what is wrong
+        with suppress(Exception):  # a page must not end a job of hours; `supernetic report` says what is wrong
             self.job.write_page(self.path)
         self.last = monotonic()
+        if self.last >= self.index_due:
+            renew_index(self.path.absolute().parent)
+            self.index_due = monotonic() + INDEX_PAUSE * (monotonic() - self.last)
 
     def renewed_on(self, send: OnEvent) -> OnEvent:
         def both(event: Event) -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
-from ..reports.page import REPORT
 from ..result import Result
 from ..runs.directory import Run
-from ..runs.files import RESULT
+from ..runs.files import REPORT, RESULT
 from ..text import duration
 from .claims import Verdict, judge
 from .csv_tables import claims_csv, measures_csv, summary_csv

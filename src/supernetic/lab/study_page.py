@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
-from ..reports.page import REPORT, TEMPLATES, fill, flat, write_page
+from ..reports.rendering import TEMPLATES, fill, flat, write_page
 from ..reports.summary_text import MINUS, SPACE, UNKNOWN, listed, signed
+from ..runs.files import REPORT
 from .claims import DID_NOT_HOLD, HELD, NOT_MEASURED, NOT_SIGNIFICANT
 from .study_figures import figure_plots, legend
 
@@ -122,7 +123,6 @@ def page(record: Mapping[str, Any], place: str) -> dict[str, Any]:
         "files": list(FILE_CONTENTS.items()),
         "seeds": len(record["seeds"]),
         "trained": bool(record["trainings"]),
-        "data_json": "{}",
     }
 
 

@@ -23,12 +23,13 @@ SPREAD_SENTENCE = (
 Facts = Mapping[str, Any]
 
 
-def trust_sentences(trust: Facts) -> list[str]:
+def trust_sentences(trust: Facts, score: str = "") -> list[str]:
     """Say what a test showed.
 
     Args:
         trust: The facts as in `trust.json`: `tau` and `comparisons` as `verdict` gives them, and `table`, the places
             of the chosen models in a benchmark's table. Each may be missing.
+        score: What the score is called; by default as its metric is.
 
     Returns:
         Sentences: the agreement of the score with training, every comparison with a control and on what footing, what
@@ -37,7 +38,7 @@ def trust_sentences(trust: Facts) -> list[str]:
     tau, comparisons = trust.get("tau"), decided(trust)
     explained = bool(tau) and _includes_zero(tau or {})
     return [
-        *([tau_sentence(tau)] if tau else ()),
+        *([tau_sentence(tau, score)] if tau else ()),
         *_comparisons(comparisons, explained=explained),
         *([SPREAD_SENTENCE] if comparisons else ()),
         *table_sentences(trust.get("table")),
@@ -99,16 +100,17 @@ def not_significant(*, explained: bool = False) -> str:
 # --- the score --------------------------------------------------------------------------------------------------------
 
 
-def tau_sentence(tau: Facts) -> str:
+def tau_sentence(tau: Facts, score: str = "") -> str:
     """Whether a score ranks networks as their training does.
 
     Args:
         tau: The facts of an `Agreement`.
+        score: What the score is called; by default as its metric is.
 
     Returns:
         One sentence, with tau, its interval and the number of networks; two if the order is reversed.
     """
-    score, truth = metrics.label(tau["score"]), _truth(tau["truth"])
+    score, truth = score or metrics.label(tau["score"]), _truth(tau["truth"])
     if tau.get("constant") or tau.get("alike"):  # as version 0.1.0 has it
         return f"Whether {score} ranks networks as {truth} does is unknown: all {tau['n']} are equal in one of them."
     if any(tau.get(k) is None for k in ("value", "low", "high")):

@@ -10,8 +10,23 @@ from ..errors import InputError
 from ..metrics import label
 from ..runs.view import RunView, read_run
 from . import svg as plots
-from .page import fill, flat, model_table, write_page
-from .summary_text import UNKNOWN, budgets, duration, listed, percent, show, status, tau_text, title
+from .rendering import fill, flat, write_page
+from .sections.models import model_table
+from .sections.results import TEST, found_results, limited_cost, whisker
+from .summary_text import (
+    UNKNOWN,
+    budgets,
+    data_name,
+    duration,
+    interval,
+    listed,
+    percent,
+    score_label,
+    show,
+    status,
+    tau_text,
+    title,
+)
 
 MAX_RUNS = 6  # runs that can be told apart by colour
 NO_LIMITS = "no limits"
@@ -32,14 +47,15 @@ def comparison(runs: Sequence[RunView]) -> dict[str, Any]:
     """All that the page shows."""
     names = run_names(runs)
     return {
+        "note": _different_data(names, runs),
         "title": " and ".join(names) if len(names) == 2 else listed(names),
         "place": listed(names),
         "runs": [(name, f"run{i}", title(r), status(r)) for i, (name, r) in enumerate(zip(names, runs, strict=True))],
         "rows": _rows(runs),
+        "results": _results(names, runs),
         "front": _fronts(names, runs),
         "models": [(name, f"run{i}", *model_table(r)) for i, (name, r) in enumerate(zip(names, runs, strict=True))],
         "differences": _differences(runs),
-        "data_json": "{}",
     }
 
 
@@ -62,6 +78,7 @@ def _facts(run: RunView, runs: Sequence[RunView]) -> dict[str, str]:
     """What is compared, of one of the runs."""
     tau = run.trust.get("tau") or {}
     return {
+        "data": data_name(run) or UNKNOWN,
         "within": budgets(run) or NO_LIMITS,
         "architectures scored": _counted(sum(run.statuses.values())),
         "on the front": _counted(sum(t.level > 0 for t in run.trials)),
@@ -81,7 +98,7 @@ def _counted(n: int) -> str:
 def _best(run: RunView) -> str:
     name = run.score.name
     values = [t.metrics[name] for t in run.trials if name in t.metrics]
-    return f"{label(name)} {show(name, (max if run.score.maximise else min)(values))}" if values else UNKNOWN
+    return f"{score_label(run, name)} {show(name, (max if run.score.maximise else min)(values))}" if values else UNKNOWN
 
 
 def _volume(run: RunView, runs: Sequence[RunView]) -> str:
@@ -100,10 +117,58 @@ def _tested(run: RunView) -> str:
     return f"{percent(value)} by {model.name} ({show('cost/macs', model.macs)} MACs)"
 
 
+def _same_data(runs: Sequence[RunView]) -> bool:
+    """Whether all runs saw the same images, as far as they say."""
+    return len({_identity(run) for run in runs}) <= 1
+
+
+def _identity(run: RunView) -> tuple[str, str]:
+    data = run.settings.get("data", {})
+    known = data if isinstance(data, Mapping) else {}
+    return str(known.get("name", "")), str(known.get("fingerprint", ""))
+
+
+def _different_data(names: Sequence[str], runs: Sequence[RunView]) -> str:
+    """A warning where accuracies of different images would stand side by side."""
+    if _same_data(runs):
+        return ""
+    each = listed([f"{name}: {data_name(run) or 'unknown'}" for name, run in zip(names, runs, strict=True)])
+    alike = len({data_name(run) for run in runs}) == 1
+    why = "The data have the same name, but their fingerprints differ. " if alike else ""
+    return (
+        f"These runs are of different data ({each}). {why}Their accuracies and scores cannot be compared, and are not "
+        "drawn in one plot."
+    )
+
+
+def _results(names: Sequence[str], runs: Sequence[RunView]) -> str:
+    """Test accuracy against cost of the models of all runs; nothing if their images or their limited costs differ."""
+    cost = limited_cost(runs[0])
+    if not _same_data(runs) or any(limited_cost(run) != cost for run in runs):
+        return ""
+    found = [[r for r in found_results(run, TEST, cost) if r.model.chosen] for run in runs]
+    every = [r for results in found for r in results]
+    if not every:
+        return ""
+    frame = plots.Frame(
+        plots.axis((r.cost for r in every), f"{label(cost)} (better to the left)", n=6),
+        plots.axis((v for r in every for v in (r.low, r.high)), "test accuracy, % (better up)", pad=0.08),
+    )
+    body = ""
+    for i, (name, results) in enumerate(zip(names, found, strict=True)):
+        body += "".join(whisker(frame, r, f"run{i}") for r in results)
+        tips = [f"{name}\n{r.model.name}\n{percent(r.accuracy)} ({interval(r.low, r.high, 1)})" for r in results]
+        body += plots.dots(
+            frame,
+            [plots.Dot(r.cost, r.accuracy, tip, f"run{i}", r.model.name) for r, tip in zip(results, tips, strict=True)],
+        )
+    return frame.svg(body, f"test accuracy against {label(cost)} of the models of {listed(list(names))}")
+
+
 def _fronts(names: Sequence[str], runs: Sequence[RunView]) -> str:
-    """The fronts of runs with the same axes; nothing if they have not."""
+    """The fronts of runs with the same images and the same axes; nothing if they have not."""
     cost, score = runs[0].cost, runs[0].score
-    if any((r.cost, r.score) != (cost, score) for r in runs):
+    if not _same_data(runs) or any((r.cost, r.score) != (cost, score) for r in runs):
         return ""
     fronts = [
         sorted(
@@ -118,7 +183,9 @@ def _fronts(names: Sequence[str], runs: Sequence[RunView]) -> str:
         return ""
     frame = plots.Frame(
         plots.axis((p[0] for p in known), f"{label(cost.name)} (better to the left)", n=6),
-        plots.axis((p[1] for p in known), f"{label(score.name)} (better up)", descending=not score.maximise),
+        plots.axis(
+            (p[1] for p in known), f"{score_label(runs[0], score.name)} (better up)", descending=not score.maximise
+        ),
     )
     body = ""
     for i, (name, front) in enumerate(zip(names, fronts, strict=True)):

@@ -22,6 +22,7 @@ HEIGHTS = {1: 70, 3: 84, 5: 98}  # pixels by kernel; those of larger kernels are
 TALLEST = 112
 NARROWEST = 22
 BOX, GAP, ROW = 74, 30, 34  # of the graph of a cell: width of a layer, between columns, between rows
+WIDEST_SHRUNK = 460  # pixels of a graph that a narrow screen shows smaller; a wider one scrolls there
 
 Place = tuple[float, float]
 
@@ -169,8 +170,9 @@ def _graph(layers: Sequence[Layer]) -> str:
         boxes.append(_node(*at[i], text, style_of(x)))
     width = 2 + columns * (BOX + GAP) - GAP
     height = max(y for way in ways for _, y in way) + ROW / 2 if ways else ROW
+    scrolls = ' data-wide="yes"' if width > WIDEST_SHRUNK else ""
     return (
-        f'<svg class="graph" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" '
+        f'<svg class="graph" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img"{scrolls} '
         f'aria-label="graph of the cell"><g class="edges">{"".join(map(_edge, ways))}</g>{"".join(boxes)}</svg>'
     )
 

@@ -12,7 +12,8 @@ from ..objective import Objective
 from ..runs.view import Model, RunView, Trial
 from ..space import Arch
 from .drawing import Atlas, is_chain
-from .summary_text import UNKNOWN, show, signed
+from .labels import Name, mark_box, names
+from .summary_text import UNKNOWN, score_label, show, signed
 from .svg import Frame, axis, cloud, mark, stairs
 
 DRAWN_TRIALS = 1000  # trials behind the front that are drawn, at most
@@ -61,7 +62,7 @@ def front_plot(run: RunView, atlas: Atlas) -> FrontPlot | None:
     trials = (*drawn, *(t for t in scored if t.level or t.arch in model_of))
     points = [*(_of_trial(run, t, model_of.get(t.arch), atlas) for t in trials), *_of_controls(run, atlas)]
     frame = _frame(run, points)
-    title = f"{label(run.score.name)} against {label(run.cost.name)} of {len(scored):,} architectures"
+    title = f"{score_label(run, run.score.name)} against {label(run.cost.name)} of {len(scored):,} architectures"
     svg = frame.svg(_body(frame, points), title, "front", role="group")
     return FrontPlot(svg, _data(frame, points, run), _styles(points), len(behind) - len(drawn))
 
@@ -74,8 +75,8 @@ def _same(run: RunView, arch: Arch) -> Arch:
 def _frame(run: RunView, points: Sequence[Point]) -> Frame:
     cost, score = run.cost, run.score
     return Frame(
-        axis((p.x for p in points), _label(cost, "to the left"), lambda v: show_axis(cost, v), n=6),
-        axis((p.y for p in points), _label(score, "up"), descending=not score.maximise),
+        axis((p.x for p in points), f"{label(cost.name)} (better to the left)", lambda v: show_axis(cost, v), n=6),
+        axis((p.y for p in points), f"{score_label(run, score.name)} (better up)", descending=not score.maximise),
     )
 
 
@@ -84,14 +85,14 @@ def _body(frame: Frame, points: Sequence[Point]) -> str:
     border = stairs(frame, sorted((p.x, p.y) for p in points if p.style in ("front", "chosen")))
     trials = cloud(frame, [(p.x, p.y) for p in points if p.style == "trial"])
     marks = "".join(_mark(frame, p, i) for i, p in enumerate(points) if p.style != "trial")
-    return trials + border + marks + '<circle class="ring" r="8.5"/>'
+    return trials + border + marks + _names(frame, points) + '<circle class="ring" r="8.5"/>'
 
 
 def _data(frame: Frame, points: Sequence[Point], run: RunView) -> dict[str, Any]:
     """What the script needs."""
     columns = list(dict.fromkeys(k for p in points for k in p.metrics))
     return {
-        "columns": [label(c) for c in columns],
+        "columns": [score_label(run, c) for c in columns],
         "points": [_record(frame, p, columns) for p in points],
         "first": _first(points, run.recommended.name if run.recommended else ""),
     }
@@ -101,10 +102,6 @@ def _styles(points: Sequence[Point]) -> tuple[str, ...]:
     """The kinds of points in the plot, in the order of the legend."""
     styles = dict.fromkeys(p.style for p in points)
     return tuple(dict.fromkeys(s for s in ("chosen", "front", "trial", *styles) if s in styles))
-
-
-def _label(o: Objective, better: str) -> str:
-    return f"{label(o.name)} (better {better})"
 
 
 def show_axis(o: Objective, value: float) -> str:
@@ -153,14 +150,17 @@ def _first(points: Sequence[Point], recommended: str) -> int:
 
 
 def _mark(frame: Frame, p: Point, i: int) -> str:
-    x, y = frame.px(p.x), frame.py(p.y)
-    name = p.title.partition(":")[0]
-    spoken = f"{name}, {p.style}"
-    near = x > frame.width - 90
-    place = 'class="name end" x="-11" y="3"' if near else 'class="name" x="0" y="-11"'
-    text = f"<text {place}>{escape(name)}</text>" if p.style == "chosen" else ""
+    spoken = f"{p.title.partition(':')[0]}, {p.style}"
     shape = '<circle r="3"/>' if p.style == "front" else mark(p.style)
     return (
         f'<g class="dot {escape(p.style)}" data-i="{i}" tabindex="-1" role="button" aria-label="{escape(spoken)}" '
-        f'transform="translate({x:g} {y:g})">{shape}{text}</g>'
+        f'transform="translate({frame.px(p.x):g} {frame.py(p.y):g})">{shape}</g>'
     )
+
+
+def _names(frame: Frame, points: Sequence[Point]) -> str:
+    """Names of the chosen models; names of controls are in their tips and in the legend."""
+    marks = [mark_box(frame.px(p.x), frame.py(p.y)) for p in points if p.style != "trial"]
+    chosen = [p for p in points if p.style == "chosen"]
+    wanted = [Name(frame.px(p.x), frame.py(p.y), p.title.partition(":")[0], must=True) for p in chosen]
+    return names(wanted, marks, frame.inside)

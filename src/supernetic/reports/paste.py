@@ -17,8 +17,8 @@ AUTHORS, YEAR, LICENCE = "The supernetic authors", "2026", "Apache-2.0"
 
 def command(run: RunView) -> str:
     """The command line again, from the arguments as they were given; nothing where the run, or text, cannot say."""
-    asked = run.settings.get("asked")
-    if not isinstance(asked, Mapping) or not run.job or any(str(v).startswith("object ") for v in asked.values()):
+    asked = run.asked
+    if not asked or not run.job or any(isinstance(v, Mapping) or str(v).startswith("object ") for v in asked.values()):
         return ""
     first = [name for name in POSITIONAL.get(run.job, ()) if name in asked]
     words = ["supernetic", run.job, *(str(asked[name]) for name in first)]

@@ -17,7 +17,7 @@ from ..runs.records import MetricValues, NetworkRecord, read_json, read_networks
 from ..scaling.accounting import accounting
 from . import svg as plots
 from .drawing import draw
-from .page import fill, flat, write_page
+from .rendering import fill, flat, write_page
 from .series_plots import Plot, Series, categories, style_of
 from .summary_text import typeset
 
@@ -84,7 +84,6 @@ def page(path: Path, networks: Sequence[NetworkRecord], scale: Record, trust: Re
         "recipe": list(flat(settings["retrain_recipe"])),
         "plan": list(flat(settings["plan"])),
         "files": list(FILES.items()),
-        "data_json": "{}",
     }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from ..runs import files
 from ..selection.decision import BIT
 from ..selection.scores import METRICS
 from ..selection.summary_text import sentences
-from .page import REPORT, fill, flat, write_page
+from .rendering import fill, flat, write_page
 from .select_sizes import size_curves
 from .series_plots import Plot, Series, categories, style_of
 from .summary_text import listed, signed, typeset
@@ -56,7 +56,7 @@ def write_select(run: str | Path) -> Path:
         record = json.loads((path / RECORD).read_text())
     except (OSError, ValueError) as error:
         raise RunError(f"{path / RECORD} cannot be read: {error}") from None
-    file = path / REPORT
+    file = path / files.REPORT
     write_page(file, fill("select.html.j2", page(record, path.resolve().name)))
     return file
 
@@ -87,7 +87,6 @@ def page(record: Record, place: str) -> dict[str, Any]:
         "chosen": len(record.get("tried", ())) != 1,
         "batches": list(zip(_places(record), record.get("batches", ()), strict=False)),
         "files": list(FILES.items()),
-        "data_json": "{}",
     }
 
 

@@ -44,12 +44,12 @@ NUMBER_WORDS = (
 )
 
 
-def ensemble_text(proxies: Mapping[str, int]) -> str:
-    """What a rank ensemble consists of, where the score is one; `proxies` gives the reference networks of each."""
-    if not proxies:
+def ensemble_text(run: RunView) -> str:
+    """What a rank ensemble consists of, where the score is one."""
+    if not run.proxies:
         return ""
-    names = listed([metrics.label(name) for name in proxies])
-    references = max(proxies.values())
+    names = listed([of_score(run, name) for name in run.proxies])
+    references = max(run.proxies.values())
     return f"The rank ensemble is the mean rank among {references} random networks (0 worst, 1 best) by {names}."
 
 
@@ -64,6 +64,22 @@ def typeset(sentence: str) -> str:
 def short(name: str) -> str:
     """A metric's name for people without its split, where that goes without saying."""
     return metrics.label(name).removeprefix("validation ")
+
+
+def by_supernet(run: RunView, name: str) -> bool:
+    """Whether a score was measured with the supernet's weights; proxies and trainings of their own are not."""
+    full = metrics.find(name).name
+    return run.supernet and full.startswith("valid/") and full != "valid/subset_training"
+
+
+def score_label(run: RunView, name: str) -> str:
+    """A score's name for people, which says so where it is the supernet's: `supernet's cross-entropy`."""
+    return f"supernet's {short(name)}" if by_supernet(run, name) else metrics.label(name)
+
+
+def of_score(run: RunView, name: str) -> str:
+    """The same in a sentence: `the supernet's cross-entropy`."""
+    return f"the {score_label(run, name)}" if by_supernet(run, name) else metrics.label(name)
 
 
 def show(name: str, value: float | None) -> str:
@@ -182,20 +198,29 @@ def title(run: RunView) -> str:
     """What was done on what."""
     space = run.settings.get("space", "")
     name = (space.get("name", "") if isinstance(space, Mapping) else str(space)) or run.search.space
-    data = run.settings.get("data", {})
-    where = data.get("name", "") if isinstance(data, Mapping) else ""
+    where = data_name(run)
     what = {"train": "Supernet of ", "search": "Search of "}.get(run.job, "Run ")
     return f"{what}{name or run.path.name}" + (f" on {where}" if where else "")
 
 
+def data_name(run: RunView) -> str:
+    """What the run calls its images; nothing if it has none."""
+    data = run.settings.get("data", {})
+    return str(data.get("name", "")) if isinstance(data, Mapping) else ""
+
+
 def budgets(run: RunView) -> str:
+    """The limits, as they were asked for, with the names of metrics for people."""
+    return listed([show_limit(w) for w in limits(run)])
+
+
+def limits(run: RunView) -> list[str]:
     """The limits, as they were asked for."""
-    asked = run.settings.get("asked", {}).get("where") or run.search.where or run.settings.get("where") or ()
-    texts = [w for w in ([asked] if isinstance(asked, str) else asked) if isinstance(w, str)]
-    return listed([_limit(w) for w in texts])
+    asked = run.asked.get("where") or run.search.where or run.settings.get("where") or ()
+    return [w for w in ([asked] if isinstance(asked, str) else asked) if isinstance(w, str)]
 
 
-def _limit(text: str) -> str:
+def show_limit(text: str) -> str:
     """A constraint with its metric's name for people."""
     name = re.match(r"\s*([\w./-]+)", text)
     if not name:
@@ -217,20 +242,35 @@ def headline(run: RunView) -> list[str]:
     Returns:
         Sentences: the models, how far the ranking can be trusted, the controls, the best place in a benchmark's table.
     """
-    trust, table = run.trust, run.trust.get("table")
+    trust = trust_of_data(run)
+    tau, table = trust.get("tau") or {}, trust.get("table")
+    scored = "the supernet's score" if by_supernet(run, tau.get("score", "")) else "the score"
     sentences = (
         "" if run.recommended else _models(run),  # else the recommendation says it
-        _trust(trust.get("tau"), "the supernet's score" if run.supernet else "the score"),
+        _trust(tau, scored),
         _controls(trust),
         table_sentence(table, table) if table else "",
     )
     return [s for s in sentences if s]
 
 
+def trust_of_data(run: RunView) -> Mapping[str, Any]:
+    """The facts of `trust.json`, without places in a benchmark's table that is about other images than the run."""
+    table = run.trust.get("table")
+    if not table or _plain(table.get("dataset")) == _plain(data_name(run)):
+        return run.trust
+    return {**run.trust, "table": None}
+
+
+def _plain(dataset: Any) -> str:
+    """`CIFAR-10` is `cifar10`."""
+    return str(dataset or "").replace("-", "").lower()
+
+
 def _models(run: RunView) -> str:
     if not run.chosen:
         return _progress(run)
-    within = f" within {limits}" if (limits := budgets(run)) else ""
+    within = f" within {budget}" if (budget := budgets(run)) else ""
     head = f"{capital(number(len(run.chosen)))} {'model' if len(run.chosen) == 1 else 'models'}{within}"
     tested = [m for m in run.chosen if m.accuracy is not None]
     if tested:
@@ -238,11 +278,7 @@ def _models(run: RunView) -> str:
         return f"{head}: on test images {each}."
     name = run.score.name
     each = listed([f"{m.name} has {show(name, m.score[name])}{_at(m)}" for m in run.chosen if name in m.score])
-    return (
-        f"{head}, by {metrics.label(name)}{'' if 'table' in run.settings else ' in the supernet'}: {each}."
-        if each
-        else ""
-    )
+    return f"{head}, by {of_score(run, name)}: {each}." if each else ""
 
 
 def _at(model: Model) -> str:
@@ -258,7 +294,7 @@ def _progress(run: RunView) -> str:
         return ""
     best = max(scores) if run.score.maximise else min(scores)
     scored = capital(count(sum(run.statuses.values()), "architecture"))
-    return f"{scored} scored; the best {metrics.label(run.score.name)} so far is {show(run.score.name, best)}."
+    return f"{scored} scored; by {of_score(run, run.score.name)}, the best so far has {show(run.score.name, best)}."
 
 
 def _trust(tau: Mapping[str, Any] | None, score: str = "the score") -> str:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 from ..objective import show_quantity
+from .labels import Box, Name, mark_box, names
 
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 24, 42
 HOVER = 40  # points of a line that answer to a pointer, at most
@@ -100,6 +101,11 @@ class Frame:
         """Vertical place of a value."""
         return round(self.height - BOTTOM - self.y.share(value) * (self.height - TOP - BOTTOM), 1)
 
+    @property
+    def inside(self) -> Box:
+        """Where names may stand: between the axes, and a little beyond on the right, where no tick is."""
+        return Box(self.left + 2, TOP - 6, self.width, self.height - BOTTOM - 1)
+
     def axes(self) -> str:
         """Grid, ticks and labels."""
         bottom, right = self.height - BOTTOM, self.width - RIGHT
@@ -158,17 +164,15 @@ def mark(style: str) -> str:
 
 
 def dots(frame: Frame, points: Sequence[Dot]) -> str:
-    """Points with their names beside them: to the left where the right is too near."""
-    out = []
-    for p in points:
-        x, y = frame.px(p.x), frame.py(p.y)
-        near = x > frame.width - 90
-        text = f'<text class="name{" end" if near else ""}" x="{-8 if near else 8}" y="3">{escape(p.label)}</text>'
-        out.append(
-            f'<g class="dot {escape(p.style)}" tabindex="0" data-tip="{escape(p.tip)}" '
-            f'transform="translate({x:g} {y:g})">{mark(p.style)}{text if p.label else ""}</g>'
-        )
-    return "".join(out)
+    """Points with their names beside them, where there is room."""
+    places = [(frame.px(p.x), frame.py(p.y)) for p in points]
+    marks = [
+        f'<g class="dot {escape(p.style)}" tabindex="0" data-tip="{escape(p.tip)}" '
+        f'transform="translate({x:g} {y:g})">{mark(p.style)}</g>'
+        for p, (x, y) in zip(points, places, strict=True)
+    ]
+    wanted = [Name(x, y, p.label, must=True) for p, (x, y) in zip(points, places, strict=True) if p.label]
+    return "".join(marks) + (names(wanted, [mark_box(x, y) for x, y in places], frame.inside) if wanted else "")
 
 
 def cloud(frame: Frame, points: Sequence[tuple[float, float]]) -> str:

@@ -42,6 +42,7 @@ from .files import TRIALS as TRIALS
 
 TEMPORARY = re.compile(r"\.(?P<name>.+?)(\.[0-9a-f]{16})?\.tmp")  # what `write_atomically` writes before it is in place
 FOLDERS = (CHECKPOINTS, SNAPSHOTS, FIGURES, CODE, INHERITED_WEIGHTS)  # of a run's own files, beside its top
+GLANCE_S = 0.3  # for which a lock is waited for: another process may only look whether the run is in use
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; there it is looked at first
 
 
@@ -218,6 +219,41 @@ def refuse_links(run: Path) -> None:
                     raise RunError(_link_message(Path(entry.path)))
 
 
+def read_modest_file(file: Path, most: int) -> bytes | None:
+    """The content of a plain file of a directory that nobody vouches for; None if there is no such file.
+
+    A link, a pipe (which would be waited for) and a file of more than `most` bytes are refused.
+    """
+    if file.is_symlink():
+        raise RunError(f"{file.name} is a link, which is not followed")
+    try:
+        with open(os.open(file, os.O_RDONLY | NO_LINKS | _BINARY | _NO_WAITING), "rb") as opened:
+            status = os.fstat(opened.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise RunError(f"{file.name} is no plain file")
+            if status.st_size > most:
+                raise RunError(f"{file.name} has {status.st_size:,} bytes, more than {most:,}")
+            return opened.read(most)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RunError(f"{file.name} cannot be read: {error.strerror or error}") from None
+
+
+def in_use(run: Path) -> bool:
+    """Whether a process holds the lock of a run. To find out, it is taken for a moment (see `GLANCE_S`)."""
+    try:
+        descriptor = _open_no_link(run / LOCK, os.O_RDONLY | _NO_WAITING)
+    except (OSError, RunError):
+        return False
+    try:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode) and not lock_descriptor(descriptor, blocking=False)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
 def jsonable(value: float) -> float | None:
     """A number for a record: non-finite ones are null."""
     return value if isfinite(value) else None
@@ -259,7 +295,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _lock(path: Path, patience: float) -> int:
     descriptor = _open_no_link(path / LOCK, os.O_RDWR | os.O_CREAT)
-    until = monotonic() + patience
+    until = monotonic() + max(patience, GLANCE_S)
     while True:
         try:
             if lock_descriptor(descriptor, blocking=False):
@@ -303,6 +339,7 @@ def _keep_file(file: Path, text: str) -> None:
 
 
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would write other line ends
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for its other end
 
 
 def _open_no_link(path: Path, flags: int) -> int:

@@ -9,6 +9,7 @@ LOCK = ".lock"  # keeps a second process out
 CODE = "code"  # directory: the Python files that the run needs
 RESULT = "result.json"  # the result of a finished job, or of one network's training
 REPORT = "report.html"  # the page about the run
+INDEX = "index.html"  # beside runs, in the folder that holds them: the page over all of them
 
 # A supernet, and every other training
 METRICS = "metrics.jsonl"  # the loss and learning rate of a training, step by step

@@ -158,6 +158,11 @@ class RunView:
         """search, train, or nothing if the settings do not say."""
         return str(self.settings.get("job", ""))
 
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """The request as it was given: what differs from the defaults."""
+        return asked_of(self.settings)
+
     @cached_property
     def objectives(self) -> tuple[Objective, ...]:
         """What the search was for."""
@@ -237,7 +242,7 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
     path = Path(path)
     if not path.is_dir():
         raise RunError(f"there is no run directory {path}")
-    if not any((path / name).exists() for name in (SETTINGS, TRIALS, METRICS, SEARCH, NETWORKS)):
+    if not is_run(path):
         raise RunError(f"{path} is not a run: it has no {SETTINGS}")
     settings = read_settings(path) if (path / SETTINGS).exists() else {}
     result = _json(path / RESULT, {})
@@ -265,10 +270,21 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
         models=models,
         curves=tuple(_curves(path, models)),
         trained=len(list(path.glob(f"{NETWORK_TRAININGS}/*/{RESULT}"))),
-        seconds=_seconds(path),
+        seconds=step_seconds(read_records(path / TIMINGS)),
         splits={name: len(rows) for name, rows in splits.items()},
         augment=_augment(path / AUGMENT),
     )
+
+
+def asked_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The request in the settings of a run; early versions called it `asked`."""
+    found = settings.get("request") or settings.get("asked")
+    return found if isinstance(found, Mapping) else {}
+
+
+def is_run(path: Path) -> bool:
+    """Whether a directory holds files of a run; a run of an early version, or a part of one, may have no settings."""
+    return any((path / name).exists() for name in (SETTINGS, TRIALS, METRICS, SEARCH, NETWORKS))
 
 
 def _json(file: Path, missing: Any) -> Any:
@@ -404,11 +420,14 @@ def _curve(name: str, records: Sequence[Mapping[str, Any]]) -> Curve:
     return Curve(name, tuple(points), tuple(points.values()))
 
 
-def _seconds(path: Path) -> dict[str, float]:
-    """Seconds of each step; one that was resumed has several records. A step under way is the sum of its parts."""
+def step_seconds(timings: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Seconds of each step, from the records of `timings.jsonl`.
+
+    A step that was resumed has several records. One that is under way is the sum of its parts.
+    """
     whole: dict[str, float] = {}
     parts: dict[str, float] = {}
-    for r in read_records(path / TIMINGS):
+    for r in timings:
         task, seconds = r.get("task"), float(r.get("seconds") or 0)
         if "evaluations" in r:
             parts["search"] = parts.get("search", 0.0) + seconds

@@ -16,10 +16,9 @@ from ...datasets import Dataset
 from ...errors import RunError, SupernetError
 from ...families import CandidateModel
 from ...objective import show_quantity
-from ...reports.page import REPORT
 from ...result import Result
 from ...runs.directory import Run, jsonable
-from ...runs.files import AGREEMENT_CSV, DESCRIPTION_LENGTHS_CSV, PROFILES_CSV, SELECT
+from ...runs.files import AGREEMENT_CSV, DESCRIPTION_LENGTHS_CSV, PROFILES_CSV, REPORT, SELECT
 from ...selection.agreement import agreements, contests
 from ...selection.decision import decide
 from ...selection.profiles import Profiles, interval

@@ -46,6 +46,50 @@
     });
   }
 
+  // --- tables that can be sorted: without this script they stay in their own order ---
+  const SIZES = { K: 1e3, M: 1e6, B: 1e9, G: 1e9, T: 1e12 };
+  function valueOf(cell) {
+    const text = (cell.dataset.sort || cell.querySelector("strong, a")?.textContent || cell.textContent).trim();
+    const plain = text.replace(/\u2212/g, "-").replace(/,/g, "");
+    const found = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?/.exec(plain);
+    if (!found) return text === "\u2013" || text === "" ? null : text.toLowerCase();
+    const unit = SIZES[plain[found[0].length]] || 1;
+    return Number(found[0]) * unit;
+  }
+  function compare(a, b) {
+    if (typeof a === typeof b) return typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true });
+    return typeof a === "number" ? -1 : 1;
+  }
+  function sortBy(head, direction) {
+    const body = head.closest("table").tBodies[0];
+    const rows = [...body.rows].map((row) => [valueOf(row.cells[head.cellIndex]), row]);
+    const sign = direction === "ascending" ? 1 : -1;
+    rows.sort(([a], [b]) => (a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b)));
+    body.append(...rows.map(([, row]) => row)); // what is not known stays last either way
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", direction);
+    if (head.closest(".runs-table")) history.replaceState(null, "", `#sort-${head.cellIndex}-${direction}`);
+  }
+  for (const head of document.querySelectorAll("table.sortable thead th")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const cells = [...head.closest("table").tBodies[0].rows].map((row) => valueOf(row.cells[head.cellIndex]));
+      const first = cells.some((v) => typeof v === "number") ? "descending" : "ascending";
+      const second = first === "descending" ? "ascending" : "descending";
+      sortBy(head, head.getAttribute("aria-sort") === first ? second : first);
+    });
+  }
+
+  // A page over runs loads itself again while something runs; the order of its table stays, in the address.
+  const refreshed = document.querySelector("[data-refresh]");
+  if (refreshed) setTimeout(() => location.reload(), 1000 * Number(refreshed.dataset.refresh));
+  const kept = /^#sort-(\d+)-(ascending|descending)$/.exec(location.hash);
+  const columns = document.querySelectorAll(".runs-table thead th");
+  if (kept && columns[kept[1]]) sortBy(columns[kept[1]], kept[2]);
+
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];
@@ -55,8 +99,8 @@
 
   // --- the front ---
   const plot = document.getElementById("front");
+  if (!plot) return;
   const data = JSON.parse(document.getElementById("data").textContent);
-  if (!plot || !data.points) return;
   const shown = document.getElementById("shown");
   const ring = plot.querySelector(".ring");
   const marks = [...plot.querySelectorAll(".dot")];
