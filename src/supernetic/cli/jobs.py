@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from .completion import complete_samplers
+from .completion import complete_data, complete_one_of, complete_presets, complete_samplers
 from .display import open_display
 from .shared import (
     DATA_HELP,
@@ -122,7 +122,7 @@ def train(
 
 @app.command()
 def search(
-    data: Annotated[str, typer.Argument(help=f"{DATA_HELP} [default: embedded]")] = "",
+    data: Annotated[str, typer.Argument(help=f"{DATA_HELP} [default: embedded]", autocompletion=complete_data)] = "",
     space: SpaceOption = "auto",
     where: Where = [],  # noqa: B006
     objective: Objective = [],  # noqa: B006
@@ -134,19 +134,38 @@ def search(
         ),
     ] = None,
     supernet: Annotated[
-        str, typer.Option(help="Train a supernet: yes, no, or auto (if needed, or without --minutes).")
+        str,
+        typer.Option(
+            help="Train a supernet: yes, no, or auto (if needed, or without --minutes).",
+            autocompletion=complete_one_of("auto", "yes", "no"),
+        ),
     ] = "auto",
     evidence: Annotated[
-        str, typer.Option(help="Train controls: short (as all networks at first), full (to the end), none.")
+        str,
+        typer.Option(
+            help="Train controls: short (as all networks at first), full (to the end), none.",
+            autocompletion=complete_one_of("short", "full", "none"),
+        ),
     ] = "short",
     augment: Annotated[
         str, typer.Option(help="Vary training images: none, light, flip, cutout, joined by +; auto measures flip.")
     ] = "auto",
-    retrain: Annotated[str, typer.Option(help=f"{RETRAIN_HELP}, or auto (by the space).")] = "auto",
+    retrain: Annotated[
+        str,
+        typer.Option(
+            help=f"{RETRAIN_HELP}, or auto (by the space).",
+            autocompletion=complete_one_of("auto", "scratch", "inherit", "none"),
+        ),
+    ] = "auto",
     baseline: Annotated[
         list[str], typer.Option(metavar="<network>", help="Network to compare with: FILE.py or timm:NAME. Repeatable.")
     ] = [],  # noqa: B006
-    preset: Annotated[str, typer.Option(help="Settings of a paper: scarlet (its objectives, weights, limits).")] = "",
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="Settings of a paper: scarlet (its objectives, weights, limits).", autocompletion=complete_presets
+        ),
+    ] = "",
     searcher: Searcher = "nsga2",
     population: Annotated[
         int | None, typer.Option(help="Population size of the searcher (nsga2, evolution, spos, binned).")
