@@ -159,6 +159,9 @@ Precision = Annotated[
 Latency = Annotated[str, typer.Option(help="Run or file with measured latencies, for limits in ms.")]
 Out = Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed. [default: runs/...]")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan and stop.")]
+Save = Annotated[
+    str, typer.Option(help="With --dry-run: TOML file to write the request into, with all that was settled.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Run Python code that a run names, too.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only errors.")]

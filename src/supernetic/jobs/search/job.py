@@ -36,6 +36,7 @@ from ..compare.candidates import BASELINE, Candidate, candidates
 from ..compare.comparison import COMPARE, Comparison
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
+from ..request_text import saver
 from ..speed import measure
 from ..time_plan import FINISH, rescale_recipe
 from ..train.job import training_memory
@@ -49,6 +50,7 @@ from .race import Race
 from .request import SearchRequest
 from .result import PlannedSearch, SearchResult, read_result
 from .score import ACCURACY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
+from .settled import settled_search
 from .step import SEARCH, FrontSearch
 
 if TYPE_CHECKING:
@@ -84,8 +86,8 @@ def search(
     population: int | None = None,
     generations: int | None = None,
     evaluations: int | None = None,
-    recipe: str | Path | None = None,
-    retrain_recipe: str | Path | None = None,
+    recipe: str | Path | Mapping[str, object] | None = None,
+    retrain_recipe: str | Path | Mapping[str, object] | None = None,
     steps: int | None = None,
     network_steps: int | None = None,
     sampler: str | Mapping[str, object] | Sampler | None = None,
@@ -100,6 +102,7 @@ def search(
     valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
+    save: str | Path | None = None,
     trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> SearchResult:
@@ -136,8 +139,8 @@ def search(
         population: Population size of the searcher.
         generations: Generations of the searcher.
         evaluations: Stop after this many.
-        recipe: Training settings of the supernet, a TOML file.
-        retrain_recipe: Training settings of finished networks.
+        recipe: Training settings of the supernet: a TOML file, or what one would hold.
+        retrain_recipe: Training settings of finished networks, likewise.
         steps: Updates of the supernet.
         network_steps: Updates of each finished network.
         sampler: How paths are drawn; by default by the space's sharing.
@@ -153,6 +156,8 @@ def search(
             from. A tenth by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
+        save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
+            `supernetic search FILE`, or read by `read_request`.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
@@ -168,8 +173,13 @@ def search(
         stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, precision=precision,
         seed=seed, image_size=image_size, valid=valid,
     )  # fmt: skip
+    saving = saver(save, dry_run, "search", search, settled_search)
     with kept_workers():  # every round of the race needs them again
-        return run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+        prepare = partial(SearchJob.prepare, request)
+        result = run_job(prepare, out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
+    if save is None or result.planned is None:
+        return result
+    return replace(result, planned=replace(result.planned, saved=str(save)))
 
 
 @dataclass(frozen=True)
