@@ -174,10 +174,11 @@ def search(
     ] = "",
     searcher: Searcher = "nsga2",
     population: Annotated[
-        int | None, typer.Option(help="Population size of the searcher (nsga2, evolution, spos, binned).")
+        int | None, typer.Option(help="Population size of the searcher (nsga2, evolution, spos, binned, mcea).")
     ] = None,
     generations: Annotated[
-        int | None, typer.Option(help="Number of generations of the searcher (nsga2, spos, binned).")
+        int | None,
+        typer.Option(help="Number of generations of the searcher (nsga2, spos, binned; mcea: in each round)."),
     ] = None,
     evaluations: Annotated[int | None, typer.Option(help="Number of architectures to evaluate at most.")] = None,
     recipe: SupernetRecipe = "",

@@ -101,7 +101,8 @@ Objective = Annotated[
 Searcher = Annotated[
     str,
     typer.Option(
-        help="Search method: random, grid, local, evolution, spos, binned, nsga2 or thompson.",
+        help="Search method: random, grid, local, evolution, spos, binned, nsga2, thompson or mcea; its settings may "
+        "follow, as in local:improve=best.",
         autocompletion=complete_searchers,
     ),
 ]

@@ -211,6 +211,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         mode = request.retrain
         if mode == "auto":
             mode = "check" if supernet and training.space.sharing in ("elastic", "scaled") else "scratch"
+        _check_searcher(request, goals, training)
         recipe, baselines = network_recipe(request.retrain_recipe), _baselines(request, training)
         workers = training.hardware.workers(request.workers)
         return cls(request, goals, training, recipe, baselines, supernet, mode, workers, (*reasons, reason))
@@ -374,7 +375,8 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         by_plan = hasattr(goals.searcher, "generations")
         sizes = (plan.population, plan.generations) if by_plan else (request.population, request.generations)
         searcher = with_sizes(goals.searcher, *sizes, (), len(goals.objectives))
-        return searcher, request.evaluations or (plan.evaluations if searcher.needs_budget else None)
+        ends = not searcher.needs_budget and not (request.minutes is not None and hasattr(searcher, "rounds"))
+        return searcher, request.evaluations or (None if ends else plan.evaluations)
 
     def steps(self, plan: SearchPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
         """Train, search, compare, test, judge, export; before all that, measure latencies if they are limited."""
@@ -509,6 +511,18 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
     for line in dict.fromkeys((*notes, *reasons, *training.notes, *budget)):
         send(Event("prepare", line))
     return training, reasons
+
+
+def _check_searcher(request: SearchRequest, goals: Goals, training: PreparedTraining) -> None:
+    """Let a searcher of the catalogue ask once: one that does not suit space or objectives is refused now."""
+    from ...evaluators.supernet import shared_cells
+
+    if isinstance(request.searcher, str):
+        searcher = with_sizes(goals.searcher, request.population, request.generations, (), len(goals.objectives))
+        problem = SearchProblem(shared_cells(training.supernet.space), goals.objectives, goals.where)
+        asking = searcher.search(problem, np.random.default_rng(training.seed))
+        next(asking, None)
+        asking.close()
 
 
 def _baselines(request: SearchRequest, training: PreparedTraining) -> dict[str, Baseline]:
