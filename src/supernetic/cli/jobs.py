@@ -95,7 +95,7 @@ def train(
     """Train a supernet of a space, with which `rank --score RUN` scores architectures."""
     from ..jobs.train.job import train as job
 
-    with open_display(quiet) as on_event:
+    with open_display(quiet or dry_run) as on_event:
         result = job(
             space,
             data,
@@ -487,7 +487,7 @@ def study(
     """Train a grid of supernets, measure how they rank, and judge claims about it."""
     from ..lab.job import study as job
 
-    with open_display(quiet) as on_event:
+    with open_display(quiet or dry_run) as on_event:
         result = job(
             file,
             data=data or None,

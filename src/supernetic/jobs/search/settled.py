@@ -35,7 +35,7 @@ def settled_search(job: SearchJob, plan: SearchPlan) -> dict[str, Settled]:
 
 
 def _searched(job: SearchJob, plan: SearchPlan, settings: dict[str, Any]) -> dict[str, Settled]:
-    sized = hasattr(job.goals.searcher, "generations")
+    sized = hasattr(job.goals.searcher, "generations") and plan.population >= job.request.MINIMUM["population"]
     space, reasons = settings["space"].get("text"), "; ".join(job.reasons[:-1])
     return {
         "space": Settled(
