@@ -104,7 +104,8 @@ def request_text(job: str, request: Request, function: Callable[..., Any], settl
     defaults = {f.name: f.default for f in dataclasses.fields(request)}
     names = [name for name in (*explained, *defaults) if name in defaults and toml_kinds(hints[name])]
     _refuse_objects({**dict.fromkeys(defaults, ()), **{name: toml_kinds(hints[name]) for name in names}}, record)
-    lines, tables = [_comment(_head(job)), tomli_w.dumps({JOB: job})], []
+    lines: list[str] = [_comment(_head(job)), tomli_w.dumps({JOB: job})]
+    tables: list[str] = []
     for name in dict.fromkeys(names):
         value = plain(record[name]) if name in record else plain_default(defaults[name])
         found, is_default = settled.get(name, Settled()), getattr(request, name) == defaults[name]

@@ -134,7 +134,7 @@ def search(
         baselines: Networks to compare with: Python files with `build(classes, in_channels, resolution)`, or
             `timm:NAME`.
         preset: `scarlet`: the objectives, weights and limits of SCARLET-NAS.
-        searcher: A name or a searcher of your own.
+        searcher: A name, with settings as in `local:improve=best`, or a searcher of your own.
         evaluator: An evaluator of your own; objectives and limits may name its metrics.
         population: Population size of the searcher.
         generations: Generations of the searcher.
@@ -375,8 +375,8 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         by_plan = hasattr(goals.searcher, "generations")
         sizes = (plan.population, plan.generations) if by_plan else (request.population, request.generations)
         searcher = with_sizes(goals.searcher, *sizes, (), len(goals.objectives))
-        ends = not searcher.needs_budget and not (request.minutes is not None and hasattr(searcher, "rounds"))
-        return searcher, request.evaluations or (None if ends else plan.evaluations)
+        too_long = request.minutes is not None and hasattr(searcher, "rounds")  # the plan is of one round
+        return searcher, request.evaluations or (plan.evaluations if searcher.needs_budget or too_long else None)
 
     def steps(self, plan: SearchPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
         """Train, search, compare, test, judge, export; before all that, measure latencies if they are limited."""
