@@ -118,6 +118,17 @@ def test_whole_searches_are_prepared(searcher: str, paths: str) -> None:
     assert job.training.sampler == sampler(sized(paths))
 
 
+def test_settings_behind_a_name_are_kept_by_the_plan() -> None:
+    request = SearchRequest(**TINY, searcher="nsga2:population=6,generations=3")
+    plan = (job := SearchJob.prepare(request, ignore)).plan(None, 0.0)
+    assert (plan.population, plan.generations) == (6, 3)
+    assert job.settings(plan)["searcher"]["population"] == 6
+    more = SearchRequest(**TINY, searcher="mcea:population=6,rounds=2", population=4, generations=1)
+    job = SearchJob.prepare(more, ignore)
+    record = job.settings(job.plan(None, 0.0))["searcher"]
+    assert (record["population"], record["generations"], record["rounds"]) == (4, 1, 2), "options come first"
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

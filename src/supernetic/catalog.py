@@ -116,6 +116,12 @@ def searcher(text: str | Searcher) -> Searcher:
     return made
 
 
+def named_settings(text: str) -> tuple[str, ...]:
+    """Return the names of the settings that stand behind a name: `rounds` of `mcea:rounds=4`."""
+    _, _, settings = text.partition(":")
+    return tuple(item.partition("=")[0] for item in settings.split(",") if item)
+
+
 def table(text: str | Path, of: Space | None = None) -> Table:
     """Find a benchmark table.
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from ..catalog import TABLES
 from ..errors import InputError, TrustError, UnknownNameError
 from ..runs.files import SETTINGS
 from .request import Request
@@ -149,9 +150,8 @@ def _with_full_path(key: str, value: Any, folder: Path) -> Any:
         return value
     there = folder / Path(value).expanduser()
     is_file = key in RECIPES or value.endswith((SUFFIX, ".py")) or "/" in value
-    if not is_file:
-        is_file = key in ("data", "table") and there.exists()
-    return str(there) if is_file else value
+    is_found = key in ("data", "table") and value not in TABLES and there.exists()
+    return str(there) if is_file or is_found else value
 
 
 def _refuse_code(file: Path, arguments: Mapping[str, Any]) -> None:

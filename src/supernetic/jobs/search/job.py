@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ... import catalog
 from ...costs.budget import budget_sampler
 from ...datasets import DataLike, source_of
 from ...errors import InputError
@@ -305,11 +306,15 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
     def _sizes(self) -> tuple[int | None, int | None]:
         """Population and generations that the user set, or that a preset has where there is no time limit."""
-        request, preset = self.request, self.goals.searcher
-        if request.preset is None or request.minutes is not None:
-            return request.population, request.generations
-        own = getattr(preset, "population", None), getattr(preset, "generations", None)
-        return request.population or own[0], request.generations or own[1]
+        request, searcher = self.request, self.goals.searcher
+        named = catalog.named_settings(request.searcher) if isinstance(request.searcher, str) else ()
+        of_preset = request.preset is not None and request.minutes is None
+
+        def own(name: str) -> int | None:
+            size: int | None = getattr(searcher, name, None) if of_preset or name in named else None
+            return size
+
+        return request.population or own("population"), request.generations or own("generations")
 
     def _speed(self) -> Any:
         from ...networks.controls import largest
@@ -372,10 +377,12 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     def _searcher(self, plan: SearchPlan) -> tuple[Searcher, int | None]:
         """With the plan's sizes, and how many evaluations it may ask for."""
         request, goals = self.request, self.goals
-        by_plan = hasattr(goals.searcher, "generations")
+        by_plan, in_rounds = hasattr(goals.searcher, "generations"), hasattr(goals.searcher, "rounds")
         sizes = (plan.population, plan.generations) if by_plan else (request.population, request.generations)
+        if in_rounds:
+            sizes = max(2, plan.population), plan.generations  # it has no tournaments of one
         searcher = with_sizes(goals.searcher, *sizes, (), len(goals.objectives))
-        too_long = request.minutes is not None and hasattr(searcher, "rounds")  # the plan is of one round
+        too_long = request.minutes is not None and in_rounds  # the plan is of one round
         return searcher, request.evaluations or (plan.evaluations if searcher.needs_budget or too_long else None)
 
     def steps(self, plan: SearchPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
