@@ -109,14 +109,18 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         read_request(written(tmp_path, ""), "serch")
 
 
+@pytest.mark.parametrize("marker", ["run.toml", "model.json"])
 @pytest.mark.parametrize("text", ['space = "mine.py"', 'baselines = ["net.py"]'])
-def test_a_file_inside_a_run_names_no_code(text: str, tmp_path: Path) -> None:
+def test_a_file_inside_a_run_names_no_code(text: str, marker: str, tmp_path: Path) -> None:
     own: dict[str, Any] = read_request(written(tmp_path, text))
     assert own, "the user's own file may"
     received = tmp_path / "received"
     (received / "deep").mkdir(parents=True)
-    (received / "run.toml").touch()
+    (received / marker).touch()
     file = written(received / "deep", text)
-    with pytest.raises(TrustError, match=r"lies in the run .* and names the Python file .* allow it with --trust-code"):
+    with pytest.raises(
+        TrustError,
+        match=r"lies in the directory of a run or model, .*, and names the Python file .* allow it with --trust-code",
+    ):
         read_request(file)
     assert read_request(file, trust_code=True)

@@ -10,7 +10,7 @@
 
 Files are named relative to this one. The file is data: it is checked, and nothing in it is executed. A Python file that
 it names as a space or a baseline is run as if the user had named it, because the user gave the file; unless the file
-lies in a run directory, which someone else may have written (docs/received-runs.md).
+lies in a run or model directory, which someone else may have written (docs/received-runs.md).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..catalog import TABLES
 from ..errors import InputError, TrustError, UnknownNameError
-from ..runs.files import SETTINGS
+from ..runs.files import MODEL_RECORD, SETTINGS
 from .request import Request
 
 SUFFIX = ".toml"
@@ -155,10 +155,11 @@ def _with_full_path(key: str, value: Any, folder: Path) -> Any:
 
 
 def _refuse_code(file: Path, arguments: Mapping[str, Any]) -> None:
-    """A file inside a run directory is not the user's own words."""
-    run = next((folder for folder in file.resolve().parents if (folder / SETTINGS).exists()), None)
+    """A file inside a run or a model directory is not the user's own words."""
+    received = (f for f in file.resolve().parents if (f / SETTINGS).exists() or (f / MODEL_RECORD).exists())
+    run = next(received, None)
     named: Iterable[Any] = (arguments.get("space"), *arguments.get("baselines", ()))
     code = [text for text in named if isinstance(text, str) and text.endswith(".py")]
     if run is not None and code:
-        what = f"{file} lies in the run {run} and names the Python file {code[0]}"
+        what = f"{file} lies in the directory of a run or model, {run}, and names the Python file {code[0]}"
         raise TrustError(f"{what}: read it, then allow it with --trust-code")
