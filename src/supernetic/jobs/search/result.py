@@ -150,7 +150,7 @@ class PlannedSearch(Result):
         """A summary for people."""
         return [
             *self.text,
-            f"{self.memory / 2**20:,.0f} MiB for the supernet's training",
+            *([f"{self.memory / 2**20:,.0f} MiB for the supernet's training"] if self.plan["supernet_steps"] else []),
             dry_run_line(self.saved),
         ]
 
