@@ -43,6 +43,8 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 INSIDE = {
     "jobs": [
         ["request", "time_plan", "speed"],
+        ["request_file"],
+        ["request_text"],
         ["job"],
         ["train"],
         ["select"],

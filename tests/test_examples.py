@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,22 @@ SLOW = set(EXPECTED) - SHORT_TESTS  # the others are whole searches on images
 LONGEST_LINES = 60
 SIX_SCRIPTS = range(6, 12)  # numbers of those that show the API from Python, in as few lines as it takes
 LONGEST_SCRIPT_LINES = 15
+
+
+@pytest.mark.parametrize("planned", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_the_search_in_a_file_runs(planned: bool, tmp_path: Path) -> None:
+    words = ["--dry-run"] if planned else ["--out", "run"]
+    command = [sys.executable, "-m", "supernetic.cli", "search", str(EXAMPLES / "search.toml"), *words, "--quiet"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    if planned:
+        assert "train the supernet: 40 steps" in done.stdout
+        assert not list(tmp_path.iterdir())
+    else:
+        assert "Take model-1: " in done.stdout
+        assert tomllib.loads((tmp_path / "run/run.toml").read_text())["searcher"]["name"] == "MCEA"
 
 
 def test_all_examples_are_numbered_short_and_tested() -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .commands.latency import latency
     from .commands.predict import predict
     from .commands.rank.command import rank
+    from .commands.read_request import read_request
     from .commands.report import report
     from .commands.resume import resume
     from .commands.sample import sample
@@ -97,6 +98,7 @@ _HOMES = {
     "optimise": "jobs.optimise.job",
     "predict": "commands.predict",
     "rank": "commands.rank.command",
+    "read_request": "commands.read_request",
     "read_trials": "trials",
     "report": "commands.report",
     "resume": "commands.resume",
@@ -152,6 +154,7 @@ __all__ = [
     "optimise",
     "predict",
     "rank",
+    "read_request",
     "read_trials",
     "report",
     "resume",

@@ -17,6 +17,7 @@ from .space import Space
 
 if TYPE_CHECKING:
     from .benchmarks.table import Table
+    from .searchers import Searcher
 
 SPACES = {
     "nasbench101": "supernetic.spaces.nasbench101:NASBench101",
@@ -43,6 +44,7 @@ SEARCHERS = {
     "binned": "supernetic.searchers.binned:BinnedEvolution",
     "nsga2": "supernetic.searchers.nsga2:NSGA2",
     "thompson": "supernetic.searchers.thompson:Thompson",
+    "mcea": "supernetic.searchers.mcea:MCEA",
 }
 
 TABLES = {
@@ -96,6 +98,28 @@ def space(text: str | Space) -> Space:
     make = load("space", SPACES, name)
     space_with_settings: Space = with_settings(make(), name, settings)
     return space_with_settings
+
+
+def searcher(text: str | Searcher) -> Searcher:
+    """Find a searcher.
+
+    Args:
+        text: A name, a name with settings (`local:improve=best`), or a searcher, which is returned as it is.
+
+    Returns:
+        The searcher.
+    """
+    if not isinstance(text, str):
+        return text
+    name, _, settings = text.partition(":")
+    made: Searcher = with_settings(load("searcher", SEARCHERS, name)(), name, settings)
+    return made
+
+
+def named_settings(text: str) -> tuple[str, ...]:
+    """Return the names of the settings that stand behind a name: `rounds` of `mcea:rounds=4`."""
+    _, _, settings = text.partition(":")
+    return tuple(item.partition("=")[0] for item in settings.split(",") if item)
 
 
 def table(text: str | Path, of: Space | None = None) -> Table:

@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from supernetic import catalog
-from supernetic.cli import completion
+from supernetic.cli import app, completion
+from supernetic.datasets.known import KNOWN
+from supernetic.hardware import PRECISIONS
+from supernetic.jobs.search.goals import PRESETS
+from supernetic.jobs.search.request import EVIDENCE, RETRAIN_MODES, SUPERNET_MODES
 from supernetic.samplers.named import SAMPLERS
 
 
@@ -31,7 +36,10 @@ def complete(line: str) -> list[str]:
         ("supernetic sea", ["search"]),
         ("supernetic cost scarlet", ["scarlet-s1", "scarlet-s2"]),
         ("supernetic search --table nas", ["nasbench201"]),
-        ("supernetic search --searcher ns", ["nsga2"]),
+        ("supernetic search --searcher m", ["mcea"]),
+        ("supernetic search --device c", ["cpu", "cuda"]),
+        ("supernetic search --preset s", ["scarlet"]),
+        ("supernetic search cif", ["cifar10"]),
         ("supernetic train macro --sampler s", ["strict_fair", "sandwich"]),
         ("supernetic train macro --sna", ["--snapshots"]),
     ],
@@ -45,6 +53,18 @@ def test_names_are_those_of_the_catalogues() -> None:
     assert completion.complete_tables("m") == ["macro"]
     assert completion.complete_searchers("") == [*catalog.SEARCHERS]
     assert completion.complete_samplers("") == [*SAMPLERS]
+    assert completion.complete_precisions("") == [*PRECISIONS]
+    assert completion.complete_presets("") == [*PRESETS]
+    assert completion.complete_data("") == [known.name for known in KNOWN]
+
+
+@pytest.mark.parametrize(
+    ("option", "modes"), [("supernet", SUPERNET_MODES), ("evidence", EVIDENCE), ("retrain", RETRAIN_MODES)]
+)
+def test_modes_are_those_that_a_search_knows(option: str, modes: tuple[str, ...]) -> None:
+    command: Any = get_command(app)
+    (parameter,) = (p for p in command.commands["search"].params if p.name == option)
+    assert [item.value for item in parameter.shell_complete(None, "")] == [*modes]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -82,7 +82,17 @@ def plain(value: Any) -> Any:
 
 def test_every_public_job_has_its_command() -> None:
     nouns = {"list_spaces", "load", "load_space", "load_table", "declare"}
-    nouns |= {"backward", "batch_score", "build", "extract", "optimise", "read_trials", "save", "transform"}  # objects
+    nouns |= {
+        "backward",
+        "batch_score",
+        "build",
+        "extract",
+        "optimise",
+        "read_request",
+        "read_trials",
+        "save",
+        "transform",
+    }  # objects
     nouns |= {"search_table"}  # which is `search --table`
     verbs = {n for n in supernetic.__all__ if n[0].islower()} - nouns
     assert verbs <= COMMANDS.keys()

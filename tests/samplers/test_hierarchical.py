@@ -4,7 +4,7 @@ import pytest
 
 from supernetic.catalog import space
 from supernetic.costs.table import costs_of
-from supernetic.errors import UnknownNameError
+from supernetic.errors import InputError, UnknownNameError
 from supernetic.samplers.hierarchical import Hierarchical
 from supernetic.samplers.step import Draw
 from supernetic.spaces.scaled import Strategies
@@ -57,7 +57,7 @@ def test_path() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown choice of macro 'scale\.stage'"):
+    with pytest.raises(InputError, match="is for scaled spaces such as scalenet: macro has no stages of scaling"):
         Hierarchical()(space("macro"), Draw(np.random.default_rng(0)))
     with pytest.raises(UnknownNameError, match="did you mean 'size'"):
         Hierarchical("sise")  # type: ignore[arg-type]

@@ -12,14 +12,14 @@ import pytest
 from supernetic.catalog import space
 from supernetic.costs import cost
 from supernetic.errors import InputError
-from supernetic.objective import Metrics, Objective
+from supernetic.objective import Constraint, Metrics, Objective
 from supernetic.runs.directory import TRIALS, open_run
 from supernetic.scaling.budgets import Budgets
 from supernetic.scaling.family import Family, State
 from supernetic.searchers import SearchProblem, Trial, run_search
 from supernetic.searchers.mcea import MCEA, STILL_ROUNDS, chain_of, two_points
 from supernetic.searchers.variation import limits
-from supernetic.space import Arch
+from supernetic.space import Arch, Space
 from supernetic.spaces.macro import Macro
 from supernetic.spaces.scaled import SCALING_GENES, Strategies
 
@@ -156,11 +156,62 @@ def test_two_points() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="MCEA needs a base space times a scaling space, macro is none"):
+    with pytest.raises(InputError, match="budgets are for a base space times a scaling space, macro is none"):
         run_search(SEARCH, SearchProblem(Macro(), TASK.objectives), Landscape())
-    with pytest.raises(InputError, match="MCEA needs one objective, got max toy/score, min toy/loss"):
+    with pytest.raises(InputError, match="MCEA needs one objective beside costs, got max toy/score, min toy/loss"):
         run_search(SEARCH, SearchProblem(SPACE, (*TASK.objectives, Objective("toy/loss", False))), Landscape())
     with pytest.raises(InputError, match="population must be at least 2, got 1"):
         MCEA(BUDGETS, population=1)
     with pytest.raises(InputError, match="ratio must be a positive number, got 0"):
         MCEA(BUDGETS, ratio=0)
+
+
+class ManyOnes:
+    """A score that grows with the genes, and MACs."""
+
+    metrics = ("toy/score", "cost/macs")
+    test: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+
+    def __call__(self, archs: Sequence[Arch]) -> list[Metrics]:
+        return [
+            {"toy/score": float(sum(a)), "cost/macs": float(cost(self.space.blueprint(self.space.check(a))).macs)}
+            for a in archs
+        ]
+
+
+GOALS = (Objective("toy/score", True), Objective("cost/macs", False))
+ALONE = MCEA(bases=4, rounds=3, population=12, generations=6)
+
+
+def test_without_strategies_it_evolves_the_model_alone() -> None:
+    plain, most = Macro(channels=8, resolution=16, head=32), 1.5e6
+    task = SearchProblem(plain, GOALS, (Constraint("cost/macs", high=most),))
+    found = run_search(ALONE, task, ManyOnes(plain), seed=0)
+    assert all(t.ok and t.metrics["cost/macs"] <= most for t in found)
+    best = max(t.metrics["toy/score"] for t in found)
+    drawn = [sum(a) for a in task.sample(np.random.default_rng(5), len(found)).tolist()]
+    assert best > max(drawn)
+    states = chain_of(ALONE, task, found, seed=0)
+    assert [s.score for s in states[1:]] == sorted(s.score for s in states[1:])
+    assert states[-1].score == best
+
+
+def test_where_networks_may_be_invalid_too() -> None:
+    cells = space("nasbench101:channels=8,resolution=8,cells=1")
+    found = run_search(replace(ALONE, rounds=1, generations=3), SearchProblem(cells, GOALS[:1]), ManyOnes(cells))
+    assert len(found) > 12
+    assert all(t.ok for t in found)
+
+
+def test_a_limit_on_macs_holds_for_the_largest_member() -> None:
+    limit = 10e6
+    task = SearchProblem(SPACE, GOALS, (Constraint("cost/macs", high=limit),))
+    searcher = MCEA(bases=2, rounds=1, population=4, generations=2)
+    found = run_search(searcher, task, ManyOnes(SPACE))
+    assert {t.arch[0] for t in found} == {1, 2}
+    good = [t for t in found if t.ok]
+    assert len(good) > 0.8 * len(found)
+    assert 0.5 * limit < max(t.metrics["cost/macs"] for t in good) <= limit

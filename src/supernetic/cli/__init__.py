@@ -68,7 +68,7 @@ def _leave(code: int, message: str) -> None:
 @app.callback(invoke_without_command=True)
 def _supernetic(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,
     install: Annotated[
         Shells | None, typer.Option("--install-completion", help="Install the completion of names for this shell.")
     ] = None,

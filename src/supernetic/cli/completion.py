@@ -5,7 +5,7 @@ Names come from catalogues that import nothing heavy, because a shell asks at ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from typer._completion_classes import completion_init
 from typer._completion_shared import Shells, get_completion_script, install
@@ -75,6 +75,41 @@ def complete_samplers(incomplete: str) -> list[str]:
     from ..samplers.named import SAMPLERS
 
     return _beginning(SAMPLERS, incomplete)
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """Names of data sets that begin so; where there are none, a shell completes files."""
+    from ..datasets.known import KNOWN
+
+    return _beginning((known.name for known in KNOWN), incomplete)
+
+
+def complete_devices(incomplete: str) -> list[str]:
+    """Devices that begin so."""
+    return _beginning(("auto", "cpu", "cuda", "mps"), incomplete)
+
+
+def complete_precisions(incomplete: str) -> list[str]:
+    """Kinds of mixed precision that begin so."""
+    from ..hardware import PRECISIONS
+
+    return _beginning(PRECISIONS, incomplete)
+
+
+def complete_presets(incomplete: str) -> list[str]:
+    """Names of papers' settings that begin so."""
+    from ..jobs.search.goals import PRESETS
+
+    return _beginning(PRESETS, incomplete)
+
+
+def complete_one_of(*names: str) -> Callable[[str], list[str]]:
+    """Return what completes an option with a few fixed values."""
+
+    def complete(incomplete: str) -> list[str]:
+        return _beginning(names, incomplete)
+
+    return complete
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .display import open_display
+from .help import App, Group
 from .shared import (
     DataArgument,
     ImageCache,
@@ -21,7 +22,7 @@ from .shared import (
     split,
 )
 
-data_app = typer.Typer(help="List, fetch and check data sets.", rich_markup_mode=None)
+data_app = App(cls=Group, help="List, fetch and check data sets.", rich_markup_mode=None)
 app.add_typer(data_app, name="data")
 
 

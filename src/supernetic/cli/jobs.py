@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from .completion import complete_samplers
+from .completion import complete_data, complete_one_of, complete_presets, complete_samplers
 from .display import open_display
+from .request_files import given_options, is_request_file, said_in_file
 from .shared import (
     DATA_HELP,
     RETRAIN_HELP,
@@ -30,6 +31,7 @@ from .shared import (
     Precision,
     Quiet,
     Recipe,
+    Save,
     Searcher,
     Seed,
     SpaceArgument,
@@ -49,6 +51,7 @@ from .shared import (
     split,
 )
 
+DATA_OR_FILE_HELP = f"{DATA_HELP} Or a TOML file that says the whole request."
 Sampler = Annotated[
     str,
     typer.Option(
@@ -92,7 +95,7 @@ def train(
     """Train a supernet of a space, with which `rank --score RUN` scores architectures."""
     from ..jobs.train.job import train as job
 
-    with open_display(quiet) as on_event:
+    with open_display(quiet or dry_run) as on_event:
         result = job(
             space,
             data,
@@ -122,7 +125,10 @@ def train(
 
 @app.command()
 def search(
-    data: Annotated[str, typer.Argument(help=f"{DATA_HELP} [default: embedded]")] = "",
+    context: typer.Context,
+    data: Annotated[
+        str, typer.Argument(help=f"{DATA_OR_FILE_HELP} [default: embedded]", autocompletion=complete_data)
+    ] = "",
     space: SpaceOption = "auto",
     where: Where = [],  # noqa: B006
     objective: Objective = [],  # noqa: B006
@@ -134,25 +140,45 @@ def search(
         ),
     ] = None,
     supernet: Annotated[
-        str, typer.Option(help="Train a supernet: yes, no, or auto (if needed, or without --minutes).")
+        str,
+        typer.Option(
+            help="Train a supernet: yes, no, or auto (if needed, or without --minutes).",
+            autocompletion=complete_one_of("auto", "yes", "no"),
+        ),
     ] = "auto",
     evidence: Annotated[
-        str, typer.Option(help="Train controls: short (as all networks at first), full (to the end), none.")
+        str,
+        typer.Option(
+            help="Train controls: short (as all networks at first), full (to the end), none.",
+            autocompletion=complete_one_of("short", "full", "none"),
+        ),
     ] = "short",
     augment: Annotated[
         str, typer.Option(help="Vary training images: none, light, flip, cutout, joined by +; auto measures flip.")
     ] = "auto",
-    retrain: Annotated[str, typer.Option(help=f"{RETRAIN_HELP}, or auto (by the space).")] = "auto",
+    retrain: Annotated[
+        str,
+        typer.Option(
+            help=f"{RETRAIN_HELP}, or auto (by the space).",
+            autocompletion=complete_one_of("auto", "scratch", "inherit", "none"),
+        ),
+    ] = "auto",
     baseline: Annotated[
         list[str], typer.Option(metavar="<network>", help="Network to compare with: FILE.py or timm:NAME. Repeatable.")
     ] = [],  # noqa: B006
-    preset: Annotated[str, typer.Option(help="Settings of a paper: scarlet (its objectives, weights, limits).")] = "",
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="Settings of a paper: scarlet (its objectives, weights, limits).", autocompletion=complete_presets
+        ),
+    ] = "",
     searcher: Searcher = "nsga2",
     population: Annotated[
-        int | None, typer.Option(help="Population size of the searcher (nsga2, evolution, spos, binned).")
+        int | None, typer.Option(help="Population size of the searcher (nsga2, evolution, spos, binned, mcea).")
     ] = None,
     generations: Annotated[
-        int | None, typer.Option(help="Number of generations of the searcher (nsga2, spos, binned).")
+        int | None,
+        typer.Option(help="Number of generations of the searcher (nsga2, spos, binned; mcea: in each round)."),
     ] = None,
     evaluations: Annotated[int | None, typer.Option(help="Number of architectures to evaluate at most.")] = None,
     recipe: SupernetRecipe = "",
@@ -179,6 +205,7 @@ def search(
     ] = False,
     out: Out = "",
     dry_run: DryRun = False,
+    save: Save = "",
     seed: Seed = 0,
     quiet: Quiet = False,
     trust_code: TrustCode = False,
@@ -186,6 +213,7 @@ def search(
 ) -> None:
     """Find the best networks for images and a budget, and finish them as models; or search a benchmark --table."""
     both: dict[str, Any] = {
+        "space": space,
         "objectives": objective,
         "where": where,
         "searcher": searcher,
@@ -224,30 +252,36 @@ def search(
         "weights": numbers("--weights", weights),
         "allow_test_columns": allow_test_columns,
     }
+    if is_request_file(data):
+        said = said_in_file(data, "search", given_options(context), trust_code)
+        data, table = str(said.get("data", "")), str(said.get("table", table))
+        for settings in (both, on_images, on_table):
+            settings |= {name: value for name, value in said.items() if name in settings}
     if table:
         _refuse(on_images, "a search on images, not on a table")
-        on_table["keep"] = TABLE_MODELS if keep is None else keep
-        _search_table(data, table, space, dry_run, quiet, as_json, {**both, **on_table})
+        if data:
+            raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
+        both |= {"keep": both["keep"] or TABLE_MODELS, "space": None if both["space"] == "auto" else both["space"]}
+        _search_table(table, dry_run, save, quiet, as_json, {**both, **on_table})
         return
     _refuse(on_table, "a search on a table")
     from ..jobs.search.job import search as job
 
     with open_display(quiet or dry_run) as on_event:
-        result = job(data or "embedded", space=space, dry_run=dry_run, on_event=on_event, **both, **on_images)
+        result = job(data or "embedded", dry_run=dry_run, save=save or None, on_event=on_event, **both, **on_images)
     print_result(result, as_json)
 
 
-def _search_table(
-    data: str, table: str, space: str, dry_run: bool, quiet: bool, as_json: bool, settings: dict[str, Any]
-) -> None:
-    from ..jobs.search.table_search import search_table
+def _search_table(table: str, dry_run: bool, save: str, quiet: bool, as_json: bool, settings: dict[str, Any]) -> None:
+    from ..jobs.search.table_search import save_table_search, search_table
 
-    if data:
-        raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
+    if save:
+        print(save_table_search(save, table, dry_run=dry_run, **settings))
+        return
     if dry_run:
-        raise InputError("a search on a table takes seconds: it has no dry run")
+        raise InputError("a search on a table takes seconds: its dry run can only --save FILE")
     with open_display(quiet) as on_event:
-        result = search_table(table, space=None if space == "auto" else space, on_event=on_event, **settings)
+        result = search_table(table, on_event=on_event, **settings)
     print_result(result, as_json)
 
 
@@ -348,7 +382,8 @@ def select(
 
 @app.command()
 def scale(
-    data: DataArgument = "embedded",
+    context: typer.Context,
+    data: Annotated[str, typer.Argument(help=DATA_OR_FILE_HELP, autocompletion=complete_data)] = "embedded",
     space: SpaceOption = "auto",
     stages: Annotated[int, typer.Option(help="Number of searched sizes: 2, 4, 8, ... times the base model.")] = 3,
     base_budget: Annotated[str, typer.Option(help="MACs of the base model, such as 300M, or auto.")] = "auto",
@@ -382,6 +417,7 @@ def scale(
     precision: Precision = "no",
     out: Out = "",
     dry_run: DryRun = False,
+    save: Save = "",
     seed: Seed = 0,
     quiet: Quiet = False,
     trust_code: TrustCode = False,
@@ -390,36 +426,42 @@ def scale(
     """Find a family of models: a base model, searched jointly with the strategies that scale it."""
     from ..jobs.scale.job import scale as job
 
+    settings: dict[str, Any] = {
+        "data": data,
+        "space": space,
+        "stages": stages,
+        "base_budget": base_budget,
+        "extrapolate": extrapolate,
+        "minutes": minutes,
+        "curve": curve,
+        "prior": prior,
+        "ratio": ratio,
+        "steps": steps,
+        "bases": bases,
+        "rounds": rounds,
+        "population": population,
+        "generations": generations,
+        "network_steps": network_steps,
+        "order": order,
+        "recipe": recipe or None,
+        "retrain_recipe": retrain_recipe or None,
+        "limit": limit,
+        "image_size": image_size,
+        "valid": valid,
+        "threads": threads,
+        "workers": workers,
+        "device": device,
+        "precision": precision,
+        "seed": seed,
+    }
+    if is_request_file(data):
+        settings |= {"data": "embedded", **said_in_file(data, "scale", given_options(context), trust_code)}
     with open_display(quiet or dry_run) as on_event:
         result = job(
-            data,
-            space=space,
-            stages=stages,
-            base_budget=base_budget,
-            extrapolate=extrapolate,
-            minutes=minutes,
-            curve=curve,
-            prior=prior,
-            ratio=ratio,
-            steps=steps,
-            bases=bases,
-            rounds=rounds,
-            population=population,
-            generations=generations,
-            network_steps=network_steps,
-            order=order,
-            recipe=recipe or None,
-            retrain_recipe=retrain_recipe or None,
-            limit=limit,
-            image_size=image_size,
-            valid=valid,
-            threads=threads,
-            workers=workers,
-            device=device,
-            precision=precision,
-            seed=seed,
+            **settings,
             out=out or None,
             dry_run=dry_run,
+            save=save or None,
             trust_code=trust_code,
             on_event=on_event,
         )
@@ -445,7 +487,7 @@ def study(
     """Train a grid of supernets, measure how they rank, and judge claims about it."""
     from ..lab.job import study as job
 
-    with open_display(quiet) as on_event:
+    with open_display(quiet or dry_run) as on_event:
         result = job(
             file,
             data=data or None,

@@ -11,7 +11,15 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import InputError
-from .completion import complete_searchers, complete_spaces, complete_tables
+from .completion import (
+    complete_data,
+    complete_devices,
+    complete_precisions,
+    complete_searchers,
+    complete_spaces,
+    complete_tables,
+)
+from .help import SHORT_HELP_LENGTH, App
 
 GROUPS = {  # of commands in the help, the most used first
     "From images to models": ("search", "resume", "report", "predict", "export", "derive"),
@@ -19,7 +27,6 @@ GROUPS = {  # of commands in the help, the most used first
     "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness"),
     "Data sets": ("data",),
 }
-SHORT_HELP_LENGTH = 140  # characters, over several lines
 
 
 class Interrupted(Exception):
@@ -54,13 +61,14 @@ class Commands(TyperGroup):
                     formatter.write_dl(rows)
 
 
-app = typer.Typer(
+app = App(
     cls=Commands,
     name="supernetic",
     help="Weight-sharing neural architecture search with exact budgets and honest rankings.",
     add_completion=False,  # `--show-completion SHELL` is our own: Typer's guesses the shell
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},  # of all commands
 )
 
 # --- options, with the same words in all commands ---------------------------------------------------------------------
@@ -74,7 +82,7 @@ DATA_HELP = "Images: the name of a data set, a folder, an .npz file or an archiv
 
 SpaceArgument = Annotated[str, typer.Argument(help=SPACE_HELP, autocompletion=complete_spaces)]
 SpaceOption = Annotated[str, typer.Option(help=SPACE_HELP, autocompletion=complete_spaces)]
-DataArgument = Annotated[str, typer.Argument(help=DATA_HELP)]
+DataArgument = Annotated[str, typer.Argument(help=DATA_HELP, autocompletion=complete_data)]
 ArchArgument = Annotated[
     str, typer.Argument(help="Architecture: a name, the paper's notation, or integers separated by commas.")
 ]
@@ -93,7 +101,8 @@ Objective = Annotated[
 Searcher = Annotated[
     str,
     typer.Option(
-        help="Search method: random, grid, local, evolution, spos, binned, nsga2 or thompson.",
+        help="Search method: random, grid, local, evolution, spos, binned, nsga2, thompson or mcea; its settings may "
+        "follow, as in local:improve=best.",
         autocompletion=complete_searchers,
     ),
 ]
@@ -139,15 +148,24 @@ Workers = Annotated[
 ]
 FewWorkers = Annotated[int, typer.Option("--workers", help="Networks that are trained at a time.")]
 Device = Annotated[
-    str, typer.Option(help="Device to compute on: cpu, cuda, cuda:1, mps, or auto (a CUDA GPU if there is one).")
+    str,
+    typer.Option(
+        help="Device to compute on: cpu, cuda, cuda:1, mps, or auto (a CUDA GPU if there is one).",
+        autocompletion=complete_devices,
+    ),
 ]
-Precision = Annotated[str, typer.Option(help="Mixed precision on GPUs: no, fp16 or bf16.")]
+Precision = Annotated[
+    str, typer.Option(help="Mixed precision on GPUs: no, fp16 or bf16.", autocompletion=complete_precisions)
+]
 Latency = Annotated[str, typer.Option(help="Run or file with measured latencies, for limits in ms.")]
 Out = Annotated[str, typer.Option(help="Run directory; one with the same settings is resumed. [default: runs/...]")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan and stop.")]
+Save = Annotated[
+    str, typer.Option(help="With --dry-run: TOML file to write the request into, with all that was settled.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Run Python code that a run names, too.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only errors.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.", callback=lambda seed: _require_seed(seed))]
 
 

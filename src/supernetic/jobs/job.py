@@ -113,6 +113,7 @@ def run_job(
     *,
     out: str | Path | None = None,
     dry_run: bool = False,
+    on_plan: Callable[[Job[Plan, Outcome], Plan], None] | None = None,
     on_event: OnEvent | None = None,
 ) -> Outcome:
     """Prepare a job, plan it and take its steps; a run with the same request goes on where it stands.
@@ -121,6 +122,7 @@ def run_job(
         prepare: Makes the job, given the callback for what it has to say on the way.
         out: The run directory; by default one of today's under `runs/`.
         dry_run: Stop after planning and write nothing.
+        on_plan: Receives the job and its plan at the end of a dry run.
         on_event: Receives progress.
 
     Returns:
@@ -135,6 +137,8 @@ def run_job(
     for line in (*plan.lines(), *([job.hardware.line()] if job.hardware else [])):
         send(Event("plan", line))
     if dry_run:
+        if on_plan is not None:
+            on_plan(job, plan)
         return job.planned(plan)
     settings = {**job.settings(plan), "job": job.kind, "request": record}
     try:

@@ -9,9 +9,12 @@ from typing import Any
 from ..errors import UnknownNameError
 from ..metrics import label
 from ..ranking.sentences import NOT_SIGNIFICANT, TOO_SHORT, decided, footing, outcome, says_little
+from ..runs.files import SELECT
 from ..runs.view import Model, RunView, read_run
 from .recommendation import recommendation
-from .summary_text import count, interval, percent, points, show
+from .sources import number_sources
+from .summary_text import count, interval, percent, points
+from .why_selected import why_selected
 
 OUTCOMES = {
     "better": "significantly better than",
@@ -31,30 +34,23 @@ def why(run: str | Path, model: str) -> list[str]:
     Returns:
         Lines, from the run's files alone.
     """
+    if (Path(run) / SELECT).exists():
+        return why_selected(Path(run), model)
     record = read_run(run)
     own = record.model(model)
     if own is None:
         raise UnknownNameError("model", model, [m.name for m in record.models])
     return [
         *(recommendation(record.networks, record.trust)[:2] if own.recommended else ()),
-        _itself(own, record),
+        *_itself(own, record),
         *_among_trials(own, record),
         *_against(own, record),
         *_within(own, record),
     ]
 
 
-def _itself(m: Model, run: RunView) -> str:
-    facts = [f"{show('cost/macs', m.macs)} MACs", f"{show('cost/params', m.params)} parameters"]
-    facts += [f"{show('latency/ms', m.latency)}"] if m.latency is not None else []
-    by = " by the supernet" if run.supernet else ""
-    facts += [f"{label(k)} {show(k, v)}{by}" for k, v in m.score.items()]
-    if m.went_on:
-        facts += [f"{label(k)} {show(k, v)} after the first round" for k, v in m.first.items() if "accuracy" in k]
-    after = "training" if m.steps is None else f"{m.steps:,} steps"
-    facts += [f"{label(k)} {show(k, v)} after {after}" for k, v in m.trained.items() if "accuracy" in k]
-    facts += [f"test accuracy {percent(m.accuracy)}"] if m.accuracy is not None else []
-    return f"{m.name}: " + ", ".join(facts)
+def _itself(m: Model, run: RunView) -> list[str]:
+    return [f"{m.name}: {m.label}" if m.label else m.name, *(f"  {line}" for line in number_sources(m, run))]
 
 
 def _among_trials(m: Model, run: RunView) -> Iterator[str]:

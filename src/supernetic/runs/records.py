@@ -47,7 +47,7 @@ class NetworkRecord:
         macs: Multiply-accumulates for one image.
         params: Trainable numbers.
         key: The directory of its training under `networks/`.
-        score: Metrics by the supernet.
+        score: Metrics that the search used: of the supernet, of proxies, of a table.
         trained: Metrics after training on its own.
         steps: Updates of its training, those of earlier rounds included.
         first_key: The directory of its training in the first round, where all networks were trained alike; None if

@@ -98,7 +98,7 @@ class Model:
     macs: int | None = None
     params: int | None = None
     latency: float | None = None  # milliseconds
-    score: Mapping[str, float] = field(default_factory=dict)  # by the supernet
+    score: Mapping[str, float] = field(default_factory=dict)  # what the search knew of it
     trained: Mapping[str, float] = field(default_factory=dict)
     steps: int | None = None  # of all its training
     went_on: bool = False  # whether it was trained beyond the first round

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..errors import UnknownNameError
-from ..space import Space
+from ..errors import ArchError, InputError, UnknownNameError
+from ..space import Arch, Space
 from .step import Draw, Sampler, Step
 from .strict_fair import StrictFair
+
+MAX_TRIES = 1000  # steps of the inner sampler, before giving up
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,28 @@ class Fixed:
     def __call__(self, space: Space, draw: Draw) -> Step:
         """Draw paths that all have the option."""
         i, gene = choice_index(space, self.choice, self.option)
-        step = self.sampler(space, draw)
-        paths = [p._replace(arch=space.check((*p.arch[:i], gene, *p.arch[i + 1 :]))) for p in step.paths]
-        return step._replace(paths=tuple(paths))
+        for _ in range(MAX_TRIES):
+            step = self.sampler(space, draw)
+            archs = [_with_option(space, p.arch, i, gene) for p in step.paths]
+            if all(_is_valid(space, arch) for arch in archs):  # in cell graphs, an edge may be needed by the others
+                paths = [p._replace(arch=space.check(a)) for p, a in zip(step.paths, archs, strict=True)]
+                return step._replace(paths=tuple(paths))
+        what = f"{space.choices[i].name} = {space.choices[i].options[gene]}"
+        raise InputError(f"fixed: no step with {what} had only valid networks of {space.name} in {MAX_TRIES} tries")
+
+
+def _with_option(space: Space, arch: Arch, i: int, gene: int) -> Arch:
+    """Set a choice; choices that depend on it keep to what it allows."""
+    children = {j: c.allowed[gene] for j, c in enumerate(space.choices) if c.parent == i}
+    return tuple(gene if j == i else g % children[j] if j in children else g for j, g in enumerate(arch))
+
+
+def _is_valid(space: Space, arch: Arch) -> bool:
+    try:
+        space.check(arch)
+    except ArchError:
+        return False
+    return True
 
 
 def choice_index(space: Space, choice: str, option: str) -> tuple[int, int]:

@@ -13,9 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import InputError, UnknownNameError
 from ..space import Archs, Space
 from .step import Draw, SampledPath, Step, one
+
+STAGE = "scale.stage"  # the choice of a scaled space that says how large a network is
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Hierarchical:
     """
 
     prior: Literal["size", "uniform"] = "size"
-    stage: str = "scale.stage"
+    stage: str = STAGE
     size: str = "scale.width"
 
     def __post_init__(self) -> None:
@@ -43,6 +45,9 @@ class Hierarchical:
     def sample(self, space: Space, rng: np.random.Generator, n: int) -> Archs:
         """Draw `n` networks."""
         names = [c.name for c in space.choices]
+        if self.stage not in names and self.stage == STAGE:
+            rule = "hierarchical draws a scaling stage first, so it is for scaled spaces such as scalenet"
+            raise InputError(f"{rule}: {space.name} has no stages of scaling")
         for name in (self.stage, self.size):
             if name not in names:
                 raise UnknownNameError(f"choice of {space.name}", name, names)

@@ -8,6 +8,7 @@ Each round depends on the state before it alone: a Markov chain, which ends earl
 Differences: budget sampling supplies the base models and repairs children that fit no budget, where the paper scores
 them badly; the best base so far is in every population, so that the score does not fall; grids run over distinct
 networks; a mutant changes each gene with the chance of one in all (the paper: polynomial mutation of integers).
+In a space without strategies the chain is over models alone: rounds of the same evolution, each with the best so far.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..scaling.budgets import Budgets
+from ..metrics import is_cost
+from ..objective import Objective
+from ..scaling.budgets import Budgets, budgets_for
 from ..scaling.family import Candidate, Family, State
 from ..space import Arch, Archs, Space
 from ..spaces.scaled import Scaled
-from .problem import Asking, SearchProblem, Trial
+from .problem import Asking, SearchProblem, Trial, fill
 from .variation import limits, mutate, repair
 
 STILL_ROUNDS = 3  # rounds that change nothing, after which a search ends; one alone may be bad luck
+MEMBER_SLACK = 1.25  # by which a member may exceed its stage's budget: half a unit for its base, one for itself
 
 Answers = Generator[list[Arch], list[Trial], list[float]]
 Log = Callable[[State], None]
@@ -36,9 +40,13 @@ Log = Callable[[State], None]
 
 @dataclass(frozen=True)
 class MCEA:
-    """The budgets say what a base model and its siblings may cost."""
+    """The budgets say what a base model and its siblings may cost; None: a round number near that of random ones.
 
-    budgets: Budgets
+    It goes by the one objective that is no cost. A limit on MACs lowers the budgets until the largest
+    members of families keep it on average; those that do not are infeasible, as anywhere.
+    """
+
+    budgets: Budgets | None = None
     bases: int = 20  # random ones that judge the first strategies
     rounds: int = 8
     population: int = 50
@@ -62,7 +70,7 @@ class MCEA:
         """The same search, with a call at each state.
 
         Args:
-            task: a scaled space and one objective.
+            task: a space, scaled or not, and one objective beside costs.
             rng: of all draws.
             log: called with each state of the chain.
 
@@ -88,15 +96,18 @@ class _Turn:
     """What the steps of one search share."""
 
     def __init__(self, task: SearchProblem, settings: MCEA, rng: np.random.Generator) -> None:
-        if not isinstance(task.space, Scaled):
-            raise InputError(f"MCEA needs a base space times a scaling space, {task.space.name} is none")
-        if len(task.objectives) != 1:
-            raise InputError(f"MCEA needs one objective, got {', '.join(map(str, task.objectives)) or 'none'}")
-        self.settings, self.rng, self.objective = settings, rng, task.objectives[0]
-        self.family = Family(task.space, settings.budgets)
+        self.settings, self.rng, self.objective = settings, rng, _objective(task)
+        self.family: Family | _Alone
+        if isinstance(task.space, Scaled):
+            budgets = settings.budgets or affordable_budgets(task, task.space)
+            self.family, self.base, stages = Family(task.space, budgets), task.space.base, budgets.stages
+        elif settings.budgets is None:
+            self.family, self.base, stages = _Alone(task), task.space, 1
+        else:
+            raise InputError(f"MCEA: budgets are for a base space times a scaling space, {task.space.name} is none")
         self.sign = 1.0 if self.objective.maximise else -1.0
-        self.stages = range(1, settings.budgets.stages + 1)
-        self.weights = np.array([settings.ratio ** (settings.budgets.stages - j) for j in self.stages])
+        self.stages = range(1, stages + 1)
+        self.weights = np.array([settings.ratio ** (stages - j) for j in self.stages])
         self.asked = 0
 
     def mean(self, scores: Sequence[float]) -> float:
@@ -149,7 +160,7 @@ class _Turn:
 
     def breed(self, alive: list[Arch], strategies: list[Arch], ratings: dict[Arch, float]) -> list[Arch]:
         """Children of winners of binary tournaments, mutated and repaired; none twice."""
-        space, n = self.family.space.base, self.settings.population
+        space, n = self.base, self.settings.population
         pairs = self.rng.integers(len(alive), size=(2 * n, 2))
         winners = [alive[min(pair, key=lambda i: (-ratings[alive[i]], i))] for pair in pairs.tolist()]
         parents = np.array(winners, dtype=np.int8)
@@ -157,6 +168,48 @@ class _Turn:
         repaired = self.family.repair(self.rng, children, strategies)
         fresh = dict.fromkeys(space.canonical(tuple(c)) for c in repaired.tolist())
         return [c for c in fresh if c not in ratings]
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """What `Family` is for a scaled space, where there is nothing to scale: one strategy, which changes nothing."""
+
+    task: SearchProblem
+
+    def draw(self, rng: np.random.Generator, n: int, strategies: Sequence[Arch] = ()) -> list[Arch]:
+        """Draw at most `n` different models that keep the cheap limits."""
+        return fill(self.task, n, set(), lambda k: self.task.sample(rng, k))
+
+    def candidates(self, stage: int, bases: Sequence[Arch]) -> list[Candidate]:
+        """Return the one strategy."""
+        return [Candidate((), (1.0, 1.0), 0.0)]
+
+    def repair(self, rng: np.random.Generator, archs: Archs, strategies: Sequence[Arch]) -> Archs:
+        """Replace models that are not valid or break a cheap limit."""
+        bad = ~self.task.feasible(archs)
+        if bad.any():
+            archs[bad] = self.task.sample(rng, int(bad.sum()))
+        return archs
+
+
+def affordable_budgets(task: SearchProblem, space: Scaled) -> Budgets:
+    """Return budgets under which the largest members of families keep the limit on MACs, if there is one.
+
+    Args:
+        task: The limits.
+        space: Base models and their strategies.
+    """
+    stages = len(space.strategies.factors) - 1
+    budgets = budgets_for(space.base, stages)
+    most = min((c.high for c in task.cheap if c.name == "cost/macs"), default=inf) / (MEMBER_SLACK * 2**stages)
+    return budgets if budgets.base <= most else budgets_for(space.base, stages, most)
+
+
+def _objective(task: SearchProblem) -> Objective:
+    goals = [o for o in task.objectives if not is_cost(o.name)]
+    if len(goals) != 1:
+        raise InputError(f"MCEA needs one objective beside costs, got {', '.join(map(str, task.objectives)) or 'none'}")
+    return goals[0]
 
 
 def two_points(space: Space, rng: np.random.Generator, mothers: Archs, fathers: Archs) -> Archs:

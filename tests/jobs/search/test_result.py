@@ -10,6 +10,7 @@ import torch
 from supernetic.errors import RunError, UnknownNameError
 from supernetic.jobs.search.result import FoundModel, FoundModels, SearchResult, read_result
 from supernetic.ranking.sentences import trust_sentences
+from supernetic.reports.why import why
 from supernetic.runs.records import NetworkRecord
 
 
@@ -84,3 +85,14 @@ def test_an_unfinished_run_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text('job = "search"\n')
     with pytest.raises(RunError, match="supernetic resume"):
         read_result(tmp_path)
+
+
+def test_why_names_the_source_of_every_number(run: Path) -> None:
+    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in why(run, "candidate-1")]
+    by_supernet = [line for line in lines if "by the supernet, after 12 steps" in line]
+    assert len(by_supernet) == 1
+    assert by_supernet[0].startswith("  validation cross-entropy ")
+    assert "NASWOT" not in by_supernet[0]
+    assert any(line.startswith("  NASWOT") and line.endswith("by zero-cost proxies") for line in lines)
+    assert any(line.startswith("  layers") and line.endswith(": counted") for line in lines)
+    assert any(line.startswith("  validation accuracy") and "after 8 steps (" in line for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,18 +40,20 @@ def comparison_steps(comparison: Comparison, send: OnEvent, finish: Step | None 
     ]
 
 
-def network_recipe(file: str | Path | None) -> Recipe:
+def network_recipe(file: str | Path | Mapping[str, object] | None) -> Recipe:
     """The recipe of finished networks.
 
     Args:
-        file: A TOML file; None: the default recipe.
+        file: A TOML file, or what one would hold; None: the default recipe.
 
     Returns:
         The recipe. One with a sampler is refused.
     """
     from ...training.recipe import read_recipe, recipe
 
-    chosen = recipe(NETWORK_RECIPE) if file is None else read_recipe(file)
+    table = NETWORK_RECIPE if file is None else file
+    chosen = recipe(table) if isinstance(table, Mapping) else read_recipe(table)
     if chosen.sampler is not None:
-        raise InputError(f"{file}: a finished network has no paths, but the recipe has a sampler")
+        what = "retrain_recipe" if isinstance(file, Mapping) else str(file)
+        raise InputError(f"{what}: a finished network has no paths, but the recipe has a sampler")
     return chosen

@@ -120,9 +120,7 @@ def _plan(
     limits = tuple(combine(_named(parse_where(w) if isinstance(w, str) else w, own) for w in where).values())
     _check_goals(goals)
     names = list(dict.fromkeys([*(goal.name for goal in goals), *(limit.name for limit in limits)]))
-    engine: Searcher = (
-        catalog.load("searcher", catalog.SEARCHERS, searcher)() if isinstance(searcher, str) else searcher
-    )
+    engine: Searcher = catalog.searcher(searcher)
     return _Plan(SearchProblem(space, goals, limits), _evaluator(space, evaluate, own, names), engine)
 
 

@@ -29,6 +29,7 @@ from ...spaces.scaled import Scaled
 from ..compare.comparison import Comparison
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
+from ..request_text import Settled, recipe_table, saver
 from ..search.choose_space import AUTO, check_images, check_splits
 from ..search.score import SCORE
 from ..speed import measure
@@ -67,8 +68,8 @@ def scale(
     generations: int | None = None,
     network_steps: int | None = None,
     order: int = ORDER_NETWORKS,
-    recipe: str | Path | None = None,
-    retrain_recipe: str | Path | None = None,
+    recipe: str | Path | Mapping[str, object] | None = None,
+    retrain_recipe: str | Path | Mapping[str, object] | None = None,
     limit: int | None = None,
     threads: int | None = None,
     workers: int | None = None,
@@ -79,6 +80,7 @@ def scale(
     valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
+    save: str | Path | None = None,
     trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> Family:
@@ -103,8 +105,8 @@ def scale(
         generations: Generations of the search.
         network_steps: Updates of each finished network.
         order: Networks by which it is seen whether accuracy follows MACs.
-        recipe: Training settings of the super-supernet, a TOML file.
-        retrain_recipe: Training settings of finished networks.
+        recipe: Training settings of the super-supernet: a TOML file, or what one would hold.
+        retrain_recipe: Training settings of finished networks, likewise.
         limit: Take a subset of this many images.
         threads: Processor threads of the super-supernet's training; half the processors by default.
         workers: Networks that are trained at a time; by default as many as processors, or one per GPU.
@@ -116,6 +118,8 @@ def scale(
             from. A tenth by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
+        save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
+            `supernetic scale FILE`, or read by `read_request`.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
@@ -127,7 +131,11 @@ def scale(
         population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device,
         precision, seed, image_size, valid,
     )  # fmt: skip
-    return run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    saving = saver(save, dry_run, "scale", scale, settled_family)
+    family = run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
+    if save is None or family.planned is None:
+        return family
+    return replace(family, planned=replace(family.planned, saved=str(save)))
 
 
 @dataclass(frozen=True)
@@ -290,6 +298,32 @@ def _training(request: ScaleRequest, send: OnEvent) -> tuple[PreparedTraining, B
         recipe=request.recipe, steps=request.steps, on_event=send,
     )  # fmt: skip
     return training, budgets, (*check_images(training.dataset), *more, *training.notes)
+
+
+def settled_family(job: ScaleJob, plan: ScalePlan) -> dict[str, Settled]:
+    """What a dry run settled, by setting."""
+    request, settings = job.request, job.settings(plan)
+    auto = isinstance(request.base_budget, str) and request.base_budget == AUTO
+    recipes = {
+        "recipe": Settled(None if request.recipe else recipe_table(settings["recipe"]), "by the space and the plan"),
+        "retrain_recipe": Settled(
+            None if request.retrain_recipe else recipe_table(settings["retrain_recipe"]), "short trainings"
+        ),
+    }
+    sizes = {
+        name: Settled(getattr(plan, name), "by the plan") for name in ("bases", "rounds", "population", "generations")
+    }
+    return {
+        **recipes,
+        **sizes,
+        "base_budget": Settled(job.budgets.base if auto else None, str(job.budgets) if auto else ""),
+        "steps": Settled(plan.supernet_steps, "by the plan"),
+        "network_steps": Settled(plan.network_steps, "by the plan"),
+        "device": Settled(settings["device"]),
+        "threads": Settled(settings["threads"]),
+        "workers": Settled(job.workers),
+        "image_size": Settled(None, f"networks see {job.training.dataset.resolution} pixels"),
+    }
 
 
 def _macs(text: str | float) -> float:

@@ -38,8 +38,8 @@ class ScaleRequest(Request):
     generations: int | None = None
     network_steps: int | None = None
     order: int = ORDER_NETWORKS
-    recipe: str | Path | None = None
-    retrain_recipe: str | Path | None = None
+    recipe: str | Path | Mapping[str, object] | None = None
+    retrain_recipe: str | Path | Mapping[str, object] | None = None
     limit: int | None = None
     threads: int | None = None
     workers: int | None = None

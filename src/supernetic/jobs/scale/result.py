@@ -14,6 +14,7 @@ from ...runs.files import CHAIN, REPORT, SCALE
 from ...runs.records import NetworkRecord, read_finished, read_networks, read_trust
 from ...scaling.accounting import accounting
 from ...text import columns, duration
+from ..request_text import dry_run_line
 from ..search.result import FoundModel, found_models, show_cost, show_metric
 
 HEADINGS = ["network", "MACs", "params", "valid %", "test %", "strategy"]
@@ -71,10 +72,11 @@ class PlannedFamily(Result):
     budgets: tuple[float, ...]
     plan: dict[str, Any]
     text: tuple[str, ...]  # the plan for people
+    saved: str = ""  # the file that the request was written into
 
     def lines(self) -> list[str]:
         """A summary for people."""
-        return [*self.text, "dry run: nothing was written"]
+        return [*self.text, dry_run_line(self.saved)]
 
 
 def fits(scale: Mapping[str, Any]) -> Iterator[str]:

@@ -75,7 +75,7 @@ def resolve_goals(
     """
     goals = [_named(parse_objective(o) if isinstance(o, str) else o, names) for o in objectives]
     limits = [_named(parse_where(w) if isinstance(w, str) else w, names) for w in where]
-    engine = catalog.load("searcher", catalog.SEARCHERS, searcher)() if isinstance(searcher, str) else searcher
+    engine = catalog.searcher(searcher)
     fallback: tuple[str, ...] = ()
     if preset is not None:
         if preset not in PRESETS:

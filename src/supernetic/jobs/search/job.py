@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ... import catalog
 from ...costs.budget import budget_sampler
 from ...datasets import DataLike, source_of
 from ...errors import InputError
@@ -36,6 +37,7 @@ from ..compare.candidates import BASELINE, Candidate, candidates
 from ..compare.comparison import COMPARE, Comparison
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
+from ..request_text import saver
 from ..speed import measure
 from ..time_plan import FINISH, rescale_recipe
 from ..train.job import training_memory
@@ -49,6 +51,7 @@ from .race import Race
 from .request import SearchRequest
 from .result import PlannedSearch, SearchResult, read_result
 from .score import ACCURACY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
+from .settled import settled_search
 from .step import SEARCH, FrontSearch
 
 if TYPE_CHECKING:
@@ -84,8 +87,8 @@ def search(
     population: int | None = None,
     generations: int | None = None,
     evaluations: int | None = None,
-    recipe: str | Path | None = None,
-    retrain_recipe: str | Path | None = None,
+    recipe: str | Path | Mapping[str, object] | None = None,
+    retrain_recipe: str | Path | Mapping[str, object] | None = None,
     steps: int | None = None,
     network_steps: int | None = None,
     sampler: str | Mapping[str, object] | Sampler | None = None,
@@ -100,6 +103,7 @@ def search(
     valid: float | None = None,
     out: str | Path | None = None,
     dry_run: bool = False,
+    save: str | Path | None = None,
     trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> SearchResult:
@@ -131,13 +135,13 @@ def search(
         baselines: Networks to compare with: Python files with `build(classes, in_channels, resolution)`, or
             `timm:NAME`.
         preset: `scarlet`: the objectives, weights and limits of SCARLET-NAS.
-        searcher: A name or a searcher of your own.
+        searcher: A name, with settings as in `local:improve=best`, or a searcher of your own.
         evaluator: An evaluator of your own; objectives and limits may name its metrics.
         population: Population size of the searcher.
         generations: Generations of the searcher.
         evaluations: Stop after this many.
-        recipe: Training settings of the supernet, a TOML file.
-        retrain_recipe: Training settings of finished networks.
+        recipe: Training settings of the supernet: a TOML file, or what one would hold.
+        retrain_recipe: Training settings of finished networks, likewise.
         steps: Updates of the supernet.
         network_steps: Updates of each finished network.
         sampler: How paths are drawn; by default by the space's sharing.
@@ -153,6 +157,8 @@ def search(
             from. A tenth by default.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
+        save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
+            `supernetic search FILE`, or read by `read_request`.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives progress.
 
@@ -168,8 +174,13 @@ def search(
         stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, precision=precision,
         seed=seed, image_size=image_size, valid=valid,
     )  # fmt: skip
+    saving = saver(save, dry_run, "search", search, settled_search)
     with kept_workers():  # every round of the race needs them again
-        return run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+        prepare = partial(SearchJob.prepare, request)
+        result = run_job(prepare, out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
+    if save is None or result.planned is None:
+        return result
+    return replace(result, planned=replace(result.planned, saved=str(save)))
 
 
 @dataclass(frozen=True)
@@ -201,6 +212,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         mode = request.retrain
         if mode == "auto":
             mode = "check" if supernet and training.space.sharing in ("elastic", "scaled") else "scratch"
+        _check_searcher(request, goals, training)
         recipe, baselines = network_recipe(request.retrain_recipe), _baselines(request, training)
         workers = training.hardware.workers(request.workers)
         return cls(request, goals, training, recipe, baselines, supernet, mode, workers, (*reasons, reason))
@@ -294,11 +306,15 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
     def _sizes(self) -> tuple[int | None, int | None]:
         """Population and generations that the user set, or that a preset has where there is no time limit."""
-        request, preset = self.request, self.goals.searcher
-        if request.preset is None or request.minutes is not None:
-            return request.population, request.generations
-        own = getattr(preset, "population", None), getattr(preset, "generations", None)
-        return request.population or own[0], request.generations or own[1]
+        request, searcher = self.request, self.goals.searcher
+        named = catalog.named_settings(request.searcher) if isinstance(request.searcher, str) else ()
+        of_preset = request.preset is not None and request.minutes is None
+
+        def own(name: str) -> int | None:
+            size: int | None = getattr(searcher, name, None) if of_preset or name in named else None
+            return size
+
+        return request.population or own("population"), request.generations or own("generations")
 
     def _speed(self) -> Any:
         from ...networks.controls import largest
@@ -361,10 +377,13 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     def _searcher(self, plan: SearchPlan) -> tuple[Searcher, int | None]:
         """With the plan's sizes, and how many evaluations it may ask for."""
         request, goals = self.request, self.goals
-        by_plan = hasattr(goals.searcher, "generations")
+        by_plan, in_rounds = hasattr(goals.searcher, "generations"), hasattr(goals.searcher, "rounds")
         sizes = (plan.population, plan.generations) if by_plan else (request.population, request.generations)
+        if in_rounds:
+            sizes = max(2, plan.population), plan.generations  # it has no tournaments of one
         searcher = with_sizes(goals.searcher, *sizes, (), len(goals.objectives))
-        return searcher, request.evaluations or (plan.evaluations if searcher.needs_budget else None)
+        too_long = request.minutes is not None and in_rounds  # the plan is of one round
+        return searcher, request.evaluations or (plan.evaluations if searcher.needs_budget or too_long else None)
 
     def steps(self, plan: SearchPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
         """Train, search, compare, test, judge, export; before all that, measure latencies if they are limited."""
@@ -499,6 +518,18 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
     for line in dict.fromkeys((*notes, *reasons, *training.notes, *budget)):
         send(Event("prepare", line))
     return training, reasons
+
+
+def _check_searcher(request: SearchRequest, goals: Goals, training: PreparedTraining) -> None:
+    """Let a searcher of the catalogue ask once: one that does not suit space or objectives is refused now."""
+    from ...evaluators.supernet import shared_cells
+
+    if isinstance(request.searcher, str):
+        searcher = with_sizes(goals.searcher, request.population, request.generations, (), len(goals.objectives))
+        problem = SearchProblem(shared_cells(training.supernet.space), goals.objectives, goals.where)
+        asking = searcher.search(problem, np.random.default_rng(training.seed))
+        next(asking, None)
+        asking.close()
 
 
 def _baselines(request: SearchRequest, training: PreparedTraining) -> dict[str, Baseline]:

@@ -42,8 +42,8 @@ class SearchRequest(Request):
     evaluations: int | None = None
     retrain: str = "auto"
     baselines: Sequence[str | Path] = ()
-    recipe: str | Path | None = None
-    retrain_recipe: str | Path | None = None
+    recipe: str | Path | Mapping[str, object] | None = None
+    retrain_recipe: str | Path | Mapping[str, object] | None = None
     steps: int | None = None
     network_steps: int | None = None
     sampler: str | Mapping[str, object] | Sampler | None = None

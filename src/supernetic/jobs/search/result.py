@@ -26,6 +26,7 @@ from ...runs.records import (
 )
 from ...text import columns
 from ...trials import Trials, read_trials
+from ..request_text import dry_run_line
 
 if TYPE_CHECKING:
     from ...nn.network import Network
@@ -143,13 +144,14 @@ class PlannedSearch(Result):
     plan: dict[str, Any]
     text: tuple[str, ...]  # the plan for people
     memory: int  # bytes of weights, gradients and what the optimiser keeps
+    saved: str = ""  # the file that the request was written into
 
     def lines(self) -> list[str]:
         """A summary for people."""
         return [
             *self.text,
-            f"{self.memory / 2**20:,.0f} MiB for the supernet's training",
-            "dry run: nothing was written",
+            *([f"{self.memory / 2**20:,.0f} MiB for the supernet's training"] if self.plan["supernet_steps"] else []),
+            dry_run_line(self.saved),
         ]
 
 

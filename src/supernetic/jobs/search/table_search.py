@@ -25,6 +25,7 @@ from ...runs.trust import opens_runs
 from ...searchers import Searcher, SearchProblem, run_search
 from ...space import Arch, SequentialSpace, Space
 from ..request import Request
+from ..request_text import Settled, dry_run_line, require_savable, save_request
 from .goals import (
     Generation,
     Goals,
@@ -153,6 +154,34 @@ def search_table_by(
         result = result_of(problem, reference, trials, run, settings, request.keep)
         run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
     return result
+
+
+@opens_runs
+def save_table_search(
+    save: str | Path, table: str, *, dry_run: bool, out: str | None = None, trust_code: bool = False, **settings: Any
+) -> str:
+    """Write the request of a search on a table into a TOML file, once it is known to be possible.
+
+    Args:
+        save: The file.
+        table: As `search_table` takes it.
+        dry_run: Whether this is one; without it the file is refused.
+        out: The run directory, which is no part of a request.
+        trust_code: As `search_table` takes it.
+        **settings: The other arguments of `search_table`.
+
+    Returns:
+        A line that says what was written.
+    """
+    require_savable(save, dry_run)
+    request = TableSearchRequest(table=table, **settings)
+    goals = _goals(_open(request.table, request.space).restrict(request.without), request)
+    settled = {
+        "objectives": Settled([str(o) for o in goals.objectives]),
+        "where": Settled([str(c) for c in goals.where], "an accuracy has to be at least twice chance"),
+    }
+    save_request(save, "search", request, search_table, settled)
+    return dry_run_line(str(save))
 
 
 def _sender(on_event: OnEvent, budget: int | None) -> Callable[[Generation], None]:

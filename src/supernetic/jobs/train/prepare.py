@@ -173,7 +173,7 @@ def prepare_training(
     hardware: Hardware,
     dataset: Dataset | None = None,
     sampler: str | Mapping[str, Any] | Sampler | None = None,
-    recipe: str | Path | Recipe | None = None,
+    recipe: str | Path | Mapping[str, Any] | Recipe | None = None,
     steps: int | None = None,
     stabiliser: str = "",
     latency: str | Path | None = None,
@@ -188,7 +188,7 @@ def prepare_training(
         hardware: Where it runs; of one process, the supernet is there already.
         dataset: The data, if they are loaded already, or their outline.
         sampler: How paths are drawn; by default the recipe's, else the one that goes with the space's sharing.
-        recipe: Training settings: a file, a recipe, or None for a modest one.
+        recipe: Training settings: a file, what one would hold, a recipe, or None for a modest one.
         steps: Length in place of the recipe's.
         stabiliser: What takes the place of skips, such as `skip` or `skip:identity`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
@@ -260,7 +260,7 @@ def _with_latencies(recipe: Recipe, space: Space, latencies: str | None) -> Samp
 
 
 def _recipe(
-    choice: str | Path | Recipe | None,
+    choice: str | Path | Mapping[str, Any] | Recipe | None,
     sampler: str | Mapping[str, Any] | Sampler | None,
     steps: int | None,
     space: Space,
@@ -268,7 +268,11 @@ def _recipe(
     """The recipe with its sampler and length."""
     from ...training.recipe import Recipe, read_recipe, recipe
 
-    base = recipe(DEFAULT_RECIPE) if choice is None else choice if isinstance(choice, Recipe) else read_recipe(choice)
+    if isinstance(choice, Recipe):
+        base = choice
+    else:
+        table = DEFAULT_RECIPE if choice is None else choice
+        base = recipe(table) if isinstance(table, Mapping) else read_recipe(table)
     if sampler is None:
         chosen = base.sampler or named_sampler(SAMPLERS[space.sharing])
     else:
