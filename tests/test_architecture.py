@@ -17,14 +17,14 @@ TESTS = Path(__file__).parent
 LAYERS = [
     ["errors", "arrays", "result", "text", "progress", "metrics"],
     ["parallel"],
-    ["blueprint", "objective", "calibration", "datasets", "settings", "hardware"],
+    ["blueprint", "objective", "calibration", "classification", "datasets", "settings", "hardware"],
     ["space", "pareto", "stabiliser"],
     ["strategy", "nn"],
     ["spaces"],
     ["costs", "ranking", "benchmarks"],
     ["catalog"],
     ["runs"],
-    ["supernets", "samplers", "predictors", "families", "selection"],
+    ["supernets", "samplers", "predictors", "families", "selection", "diagnostics"],
     ["derivation", "scaling"],
     ["training", "exporters"],
     ["networks"],
@@ -50,7 +50,14 @@ INSIDE = {
         ["search", "optimise"],
         ["scale"],
     ],
-    "runs": [["files"], ["directory"], ["trust", "records"], ["request", "location"], ["space_record"], ["view"]],
+    "runs": [
+        ["files"],
+        ["directory"],
+        ["trust", "records"],
+        ["request", "location", "predictions", "curves"],
+        ["space_record"],
+        ["view"],
+    ],
 }
 TORCH_WING = {
     "nn",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .. import catalog
+from ..diagnostics import tested_network
 from ..errors import InputError, SupernetError
 from ..lab.study_page import write_study
 from ..reports import compare_report, write_report
@@ -26,11 +27,12 @@ PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # 
 
 @dataclass(frozen=True)
 class ReportResult(Result):
-    """The page that was written, or the reasons for a model."""
+    """The page that was written, or what was asked about a model: lines in `why`."""
 
     runs: tuple[str, ...]
     page: str | None
     why: tuple[str, ...] = ()
+    diagnostics: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
@@ -44,6 +46,7 @@ def report(
     runs: str | Path | Sequence[str | Path],
     *,
     why: str | None = None,
+    diagnostics: str | None = None,
     out: str | Path | None = None,
     trust_code: bool = False,
 ) -> ReportResult:
@@ -52,12 +55,13 @@ def report(
     Args:
         runs: A run directory, or several to compare.
         why: A model of one run: say what it beat and by how much, and what it did not.
+        diagnostics: A network of one run: say what it gets right and wrong, class by class.
         out: Where a comparison goes; by default beside the first run.
         trust_code: Run Python code that a run directory names (docs/received-runs.md). Without it, networks of a space
             that is code are not drawn.
 
     Returns:
-        The page, or the reasons.
+        The page, or the reasons or diagnostics.
     """
     paths = [Path(r) for r in ([runs] if isinstance(runs, str | Path) else runs)]
     names = tuple(map(str, paths))
@@ -67,6 +71,11 @@ def report(
         if len(paths) > 1:
             raise InputError(f"why {why} takes one run, got {len(paths)}")
         return ReportResult(names, None, tuple(reasons(paths[0], why)))
+    if diagnostics is not None:
+        if len(paths) > 1:
+            raise InputError(f"diagnostics of {diagnostics} take one run, got {len(paths)}")
+        network = tested_network(paths[0], diagnostics)
+        return ReportResult(names, None, tuple(network.lines()), network.to_json())
     if len(paths) > 1:
         first = paths[0].resolve()
         beside = first.parent / ("-against-".join(p.resolve().name for p in paths) + ".html")

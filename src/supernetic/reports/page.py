@@ -34,6 +34,7 @@ from ..runs.view import DEFAULT_SCORE, MODEL_FILES, SUPERNET_CURVE, Curve, Model
 from ..space import Space
 from . import svg as plots
 from .augment_preview import preview
+from .diagnostics import network_pages
 from .drawing import Atlas, layer_rows
 from .front import front_plot
 from .paste import bibtex, command, markdown
@@ -147,6 +148,7 @@ def page(run: RunView) -> dict[str, Any]:
         "folds": [(m.name, m.fold, _removals(m.fold)) for m in run.models if m.fold],
         "layers": [(m, layer_rows(m.blueprint)) for m in run.models if m.blueprint is not None],
         "bibtex": bibtex(),
+        "diagnosed": network_pages(run.path, run.settings, run.networks),
     }
 
 
@@ -352,7 +354,7 @@ def _footing(run: RunView) -> str:
 def _trust(run: RunView) -> str:
     """The score against accuracy after a training that was alike."""
     tau = run.trust.get("tau") or {}
-    score, truth = tau.get("score", DEFAULT_SCORE), TRUTH
+    score, truth = tau.get("score", DEFAULT_SCORE), str(run.trust.get("decides", TRUTH))
     dots = [
         plots.Dot(
             m.score[score],

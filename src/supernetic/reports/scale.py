@@ -16,6 +16,7 @@ from ..runs.files import CHAIN, NETWORK_TRAININGS, NETWORKS, REPORT, SCALE, TRIA
 from ..runs.records import MetricValues, NetworkRecord, read_json, read_networks, read_trust
 from ..scaling.accounting import accounting
 from . import svg as plots
+from .diagnostics import network_pages
 from .drawing import draw
 from .page import fill, flat, write_page
 from .series_plots import Plot, Series, categories, style_of
@@ -85,6 +86,7 @@ def page(path: Path, networks: Sequence[NetworkRecord], scale: Record, trust: Re
         "plan": list(flat(settings["plan"])),
         "files": list(FILES.items()),
         "data_json": "{}",
+        "diagnosed": network_pages(path, settings, networks),
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...diagnostics import AllDiagnostics, Diagnostics, read_diagnostics
 from ...errors import UnknownNameError
 from ...objective import show_quantity
 from ...ranking.sentences import trust_sentences
@@ -48,6 +49,11 @@ class FoundModel:
 
         return load_model(Path(self.path))
 
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What it gets right and wrong on the test images; refused for a model that is no longer in its run."""
+        return read_diagnostics(Path(self.path).parent.parent)[self.name]
+
 
 class FoundModels(dict[str, FoundModel]):
     """Models by name; the error for an unknown name lists those that exist."""
@@ -83,6 +89,11 @@ class SearchResult(Result):
         """The model to take; None if there is none, as after a dry run."""
         network = recommended_network(self.networks)
         return None if network is None else self.models.get(network.name)
+
+    @property
+    def diagnostics(self) -> AllDiagnostics:
+        """By the name of each tested network: confusions, figures of each class, calibration, mistakes."""
+        return read_diagnostics(self.run)
 
     @property
     def trials(self) -> Trials:
