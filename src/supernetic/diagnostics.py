@@ -258,7 +258,7 @@ def read_diagnostics(run: str | Path) -> AllDiagnostics:
     return diagnostics_of(path, read_settings(path))
 
 
-def tested_network(run: str | Path, name: str) -> Diagnostics:
+def network_diagnostics(run: str | Path, name: str) -> Diagnostics:
     """Diagnostics of one network; a run without any is refused."""
     found = read_diagnostics(run)
     if not found:

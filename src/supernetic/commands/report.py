@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import catalog
-from ..diagnostics import tested_network
+from ..diagnostics import network_diagnostics
 from ..errors import InputError, SupernetError
 from ..lab.study_page import write_study
 from ..reports import compare_report, write_report
@@ -74,7 +74,7 @@ def report(
     if diagnostics is not None:
         if len(paths) > 1:
             raise InputError(f"diagnostics of {diagnostics} take one run, got {len(paths)}")
-        network = tested_network(paths[0], diagnostics)
+        network = network_diagnostics(paths[0], diagnostics)
         return ReportResult(names, None, tuple(network.lines()), network.to_json())
     if len(paths) > 1:
         first = paths[0].resolve()

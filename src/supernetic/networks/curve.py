@@ -59,6 +59,7 @@ def _sizes(trained: int, available: int) -> tuple[int, int]:
     return (min(MOST_POINTS, affordable // images), images) if images else (0, 0)
 
 
+@torch.no_grad()
 def _metrics(network: nn.Module, batches: Batches, rows: Indices) -> Mapping[str, float]:
     parts = [rows[i : i + BATCH_IMAGES] for i in range(0, len(rows), BATCH_IMAGES)]
     logits = torch.cat([network(batches.at(part)[0]).float() for part in parts]).cpu().numpy()

@@ -77,6 +77,8 @@ def read_predictions(run: str | Path, classes: int) -> Predictions | None:
         return None
     record = _table(read_json(file), file)
     labels = _classes(record.get("labels"), classes, None, f"{file}: labels")
+    if not len(labels):
+        raise RunError(f"{file}: labels must be those of one image or more, got none")
     networks = _table(record.get("networks"), f"{file}: networks")
     return Predictions(labels, {name: _prediction(name, r, len(labels), classes, file) for name, r in networks.items()})
 
