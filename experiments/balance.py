@@ -33,7 +33,7 @@ TASKS = {  # data, MACs, images at most, imbalances: how many times as many imag
 
 
 def imbalanced(data: Dataset, ratio: float, seed: int) -> Dataset:
-    """The same data with fewer training images: sizes of classes fall geometrically, in an order that the seed draws."""
+    """The data with fewer training images: sizes of classes fall geometrically, in an order that the seed draws."""
     rng = np.random.default_rng(seed)
     train, classes = rng.permutation(data.splits["train"]), len(data.classes)
     largest = min(data.counts("train"))
@@ -81,7 +81,10 @@ def main() -> None:
                 way: {k: [round(one[k], 1) for one in ones] for k in ones[0]} for way, ones in found.items()
             }
             gains[label] = {
-                way: [a["balanced_accuracy"] - b["balanced_accuracy"] for a, b in zip(found[way], found[NONE], strict=True)]
+                way: [
+                    a["balanced_accuracy"] - b["balanced_accuracy"]
+                    for a, b in zip(found[way], found[NONE], strict=True)
+                ]
                 for way in (WEIGHTS, SAMPLING)
             }
             print(label, obtained[label], flush=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from supernetic.diagnostics import Diagnostics, read_diagnostics, network_diagnostics
+from supernetic.diagnostics import Diagnostics, network_diagnostics, read_diagnostics
 from supernetic.errors import RunError, UnknownNameError
 from supernetic.runs.predictions import Prediction, Predictions
 

@@ -1,6 +1,6 @@
 """What a tested network does right and wrong, class by class, from what the step `test` stored.
 
-    result.models["model-1"].diagnostics.confusion
+result.models["model-1"].diagnostics.confusion
 """
 
 from __future__ import annotations

@@ -31,6 +31,16 @@ def test_weights_let_every_class_count_alike_with_a_mean_of_one() -> None:
     assert weights[LABELS].mean() == pytest.approx(1)
 
 
+def test_an_image_counts_at_most_ten_times_as_much_as_one_of_the_largest_class() -> None:
+    labels = np.array([0] * 500 + [1] * 50 + [2])
+    weights = class_weights(labels, 3)
+    assert weights / weights[0] == pytest.approx([1, 10, 10])
+    assert weights[labels].mean() == pytest.approx(1)
+    drawn = balanced_order(np.arange(551), labels, np.random.default_rng(0))
+    assert len(drawn) == 551
+    assert 5 <= (drawn == 550).sum() <= 6  # not 184 times
+
+
 def test_a_balanced_epoch_is_as_long_and_has_equally_many_of_each_class() -> None:
     rows = np.arange(1000, 1100)
     drawn = balanced_order(rows, LABELS, np.random.default_rng(0))

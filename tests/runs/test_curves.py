@@ -32,7 +32,11 @@ def test_a_curve_spans_all_rounds(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_or_no_number_is_left_out(tmp_path: Path) -> None:
-    records = [{"step": "x", "loss": 1.0}, {"step": 4, "loss": None}, {"step": 8, "valid/accuracy": True}]
+    records: list[dict[str, Any]] = [
+        {"step": "x", "loss": 1.0},
+        {"step": 4, "loss": None},
+        {"step": 8, "valid/accuracy": True},
+    ]
     training(tmp_path, "odd", records, None)
     curve = training_curve(tmp_path, ("odd", "gone"))
     assert (curve.losses, curve.accuracies, curve.ends, curve.images) == ((), (), (8, 8), 0)

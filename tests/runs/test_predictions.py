@@ -20,7 +20,9 @@ from supernetic.runs.predictions import (
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n...").decode()
 LABELS = np.array([0, 300, 2])
-ONE = Prediction(np.array([0, 2, 2]), np.array([0.5, 0.25, 1.0], np.float32), 1.5, np.array([0.4, 0.2, 0.9], np.float32))
+ONE = Prediction(
+    np.array([0, 2, 2]), np.array([0.5, 0.25, 1.0], np.float32), 1.5, np.array([0.4, 0.2, 0.9], np.float32)
+)
 OTHER = Prediction(np.array([300, 300, 300]), np.array([0.1, 0.2, 0.3], np.float32))
 
 
@@ -97,6 +99,7 @@ def test_pictures_are_read_again_and_checked(tmp_path: Path) -> None:
 
 def test_classes_are_those_of_the_settings() -> None:
     assert class_names({"data": {"classes": ["a", "b"]}}, "run.toml") == ("a", "b")
-    for bad in ({}, {"data": 3}, {"data": {"classes": "ab"}}, {"data": {"classes": []}}):
+    unfit: tuple[Any, ...] = ({}, {"data": 3}, {"data": {"classes": "ab"}}, {"data": {"classes": []}})
+    for bad in unfit:
         with pytest.raises(RunError, match=r"run.toml: data.classes must be a list"):
             class_names(bad, "run.toml")

@@ -11,6 +11,7 @@ from .dataset import Dataset, Indices, Labels
 AUTO, NONE, WEIGHTS, SAMPLING = "auto", "none", "weights", "sampling"
 WAYS = (AUTO, NONE, WEIGHTS, SAMPLING)  # to balance classes
 CLEAR_IMBALANCE = 3.0  # times as many images in the largest class as in the smallest (docs/findings/balance.md)
+MOST_WEIGHT = 10  # of an image, relative to one of the largest class
 AUTO_WAY = WEIGHTS  # what `auto` chooses beyond that
 
 
@@ -54,18 +55,18 @@ def class_weights(labels: Labels, classes: int) -> npt.NDArray[np.float64]:
         classes: how many there are.
 
     Returns:
-        A weight for each class: inversely proportional to its images, with a mean over all images of 1. Classes without
-        images have none.
+        A weight for each class: inversely proportional to its images, with a mean over all images of 1. An image counts
+        at most ten times as much as one of the largest class: a class of a single image would drown in noise what the
+        others teach. Classes without images have no weight.
     """
     counts = np.bincount(labels, minlength=classes)
-    present = counts > 0
-    weights = np.zeros(classes)
-    weights[present] = len(labels) / (present.sum() * counts[present])
-    return weights
+    weights = np.where(counts > 0, 1 / np.maximum(counts, counts.max() / MOST_WEIGHT), 0.0)
+    balanced: npt.NDArray[np.float64] = weights * len(labels) / (weights @ counts)
+    return balanced
 
 
 def balanced_order(rows: Indices, labels: Labels, rng: np.random.Generator) -> Indices:
-    """As many rows as there are, equally many of every class, in random order.
+    """As many rows as there are, equally many of every class that is not tiny, in random order.
 
     Args:
         rows: of all images.
@@ -74,11 +75,11 @@ def balanced_order(rows: Indices, labels: Labels, rng: np.random.Generator) -> I
 
     Returns:
         Rows; those of small classes come several times, each of them about equally often, and some of those of large
-        classes are left out.
+        classes are left out. Classes are as frequent as `class_weights` makes them.
     """
-    present = np.unique(labels)
-    quotas = np.full(len(present), len(rows) // len(present))
-    quotas[rng.permutation(len(present))[: len(rows) % len(present)]] += 1
+    present, counts = np.unique(labels, return_counts=True)
+    quotas = np.floor(class_weights(labels, int(present[-1]) + 1)[present] * counts + 1e-9).astype(np.int64)
+    quotas[rng.permutation(len(present))[: len(rows) - quotas.sum()]] += 1
     drawn = [_cycled(rows[labels == c], n, rng) for c, n in zip(present, quotas, strict=True)]
     return rng.permutation(np.concatenate(drawn))
 

@@ -21,7 +21,7 @@ from . import svg as plots
 
 MATRIX_CLASSES = 30  # of which a matrix is drawn; of more, pairs are listed
 LISTED_PAIRS = 12  # of classes that are confused
-LISTED_CLASSES = 30  # that are shown at once; all others are folded
+LISTED_CLASSES = 12  # that are shown at once; all others are folded
 GALLERY = 24  # mistakes of a model
 MOST_SHADE = 85  # percent of the full colour, so that numbers stay readable
 CURVE_POINTS = 200  # points of a curve that are drawn, at most
@@ -103,7 +103,9 @@ def _page(path: Path, record: NetworkRecord, d: Diagnostics, pictures: Mapping[i
         more_rows=rows[LISTED_CLASSES:],
         reliability=_diagram(d) if record.chosen else "",
         calibration=_calibration(d),
-        gallery=[Picture(pictures[m.image], m.label, m.predicted, f"{m.confidence:.0f} %") for m in shown],
+        gallery=[
+            Picture(pictures[m.image], m.label, m.predicted, f"{m.confidence:.0f}\N{NO-BREAK SPACE}%") for m in shown
+        ],
         mistakes=int((~d.right).sum()),
         curves=_curves(training_curve(path, record.trainings)) if record.chosen else [],
     )
@@ -142,7 +144,9 @@ def _matrix(d: Diagnostics) -> list[tuple[str, list[Cell]]]:
 def _rows(d: Diagnostics) -> list[Row]:
     """Class, images, precision, recall and F1, the lowest F1 first; classes without images last."""
     records = sorted(d.per_class, key=lambda r: (r["f1"] is None, r["f1"]))
-    return [[r["class"], f"{r['support']:,}", *(_percent(r[k]) for k in ("precision", "recall", "f1"))] for r in records]
+    return [
+        [r["class"], f"{r['support']:,}", *(_percent(r[k]) for k in ("precision", "recall", "f1"))] for r in records
+    ]
 
 
 def _percent(value: float | None) -> str:
@@ -199,7 +203,7 @@ def _bar(frame: plots.Frame, b: Bin) -> str:
 def _curves(curve: TrainingCurve) -> list[tuple[str, str]]:
     """(caption, plot) of validation accuracy and training loss over all rounds."""
     found = []
-    rounds = f" Lines mark where one of {len(curve.ends)} trainings ends." if len(curve.ends) > 1 else ""
+    rounds = " Dashed lines mark where one training ended and the next began." if len(curve.ends) > 1 else ""
     if len(curve.accuracies) > 1:
         part = f" on {curve.images:,} images or more on the way, on all at the end" if curve.images else ""
         found.append((f"Validation accuracy{part}.{rounds}", _plot(curve.accuracies, curve.ends, "accuracy, %")))

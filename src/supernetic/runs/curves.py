@@ -67,7 +67,7 @@ def _final(file: Path) -> float | None:
     record = read_json(file) if file.exists() else {}
     metrics = record.get("metrics") if isinstance(record, dict) else None
     value = metrics.get(ACCURACY) if isinstance(metrics, dict) else None
-    return float(value) if _is_number(value) else None
+    return float(value) if value is not None and _is_number(value) else None
 
 
 def _is_number(value: Any) -> bool:

@@ -6,9 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def label_loss(
-    logits: Tensor, labels: Tensor, smoothing: float = 0.0, class_weights: Tensor | None = None
-) -> Tensor:
+def label_loss(logits: Tensor, labels: Tensor, smoothing: float = 0.0, class_weights: Tensor | None = None) -> Tensor:
     """Mean cross-entropy in nats.
 
     Args:

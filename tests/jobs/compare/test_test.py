@@ -64,9 +64,13 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     lab = Lab(
         tmp_path / "run",
         SimpleNamespace(
-            dataset=data, space=space, recipe=recipe, score="valid/accuracy", compares_finished=False,
+            dataset=data,
+            space=space,
+            recipe=recipe,
+            score="valid/accuracy",
+            compares_finished=False,
             decides="valid/accuracy",
-        ),  # fmt: skip
+        ),
     )
     (tmp_path / "run").mkdir()
 

@@ -83,7 +83,7 @@ def train(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
-        balance: Of classes of unequal size: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
+        balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: weights, if the largest class has more than three times the images of the smallest.
         out: The run directory.
         dry_run: Check everything, return what would be done, and write nothing.
