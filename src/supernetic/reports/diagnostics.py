@@ -14,9 +14,11 @@ from typing import Any
 
 from ..classification import Bin
 from ..diagnostics import Confusion, Diagnostics, diagnostics_of
+from ..metrics import label
 from ..runs.curves import TrainingCurve, training_curve
 from ..runs.predictions import read_mistakes
 from ..runs.records import NetworkRecord
+from ..runs.view import RunView
 from . import svg as plots
 
 MATRIX_CLASSES = 30  # of which a matrix is drawn; of more, pairs are listed
@@ -85,6 +87,18 @@ def network_pages(path: Path, settings: Mapping[str, Any], networks: Sequence[Ne
     pictures = read_mistakes(path) if found else {}
     tested = sorted((n for n in networks if n.name in found), key=lambda n: (not n.recommended, not n.chosen))
     return [_page(path, n, found[n.name], pictures if n.chosen else {}) for n in tested]
+
+
+def deciding_columns(run: RunView) -> dict[str, list[str]]:
+    """Columns of the table of models for the metric that decides, if it is not accuracy."""
+    decides = run.trust.get("decides")
+    if not isinstance(decides, str):
+        return {}
+    tested = decides.replace("valid/", "test/")
+    return {
+        label(decides): [_percent(m.trained.get(decides)) for m in run.models],
+        label(tested): [_percent(m.test.get(tested)) for m in run.models],
+    }
 
 
 def _page(path: Path, record: NetworkRecord, d: Diagnostics, pictures: Mapping[int, str]) -> NetworkPage:
@@ -160,7 +174,7 @@ def _calibration(d: Diagnostics) -> str:
     mean = 100 * float(d.confidence.mean())
     much = "more" if mean > d.accuracy else "less"
     text = (
-        f"Mean confidence is {mean:.1f} %, accuracy {d.accuracy:.1f} %: the network is {much} sure than right. "
+        f"Mean confidence is {mean:.1f} %, accuracy {d.accuracy:.1f} %: the network is {much} sure than it should be. "
         f"The expected calibration error is {d.calibration_error:.1f} points"
     )
     if d.calibrated_error is None:

@@ -34,7 +34,7 @@ from ..runs.view import DEFAULT_SCORE, MODEL_FILES, SUPERNET_CURVE, Curve, Model
 from ..space import Space
 from . import svg as plots
 from .augment_preview import preview
-from .diagnostics import network_pages
+from .diagnostics import deciding_columns, network_pages
 from .drawing import Atlas, layer_rows
 from .front import front_plot
 from .paste import bibtex, command, markdown
@@ -263,6 +263,7 @@ def model_table(run: RunView) -> tuple[list[str], list[tuple[Model, list[str]]]]
         "validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
         "test, supernet's weights": [percent(m.inherited.get("test/accuracy")) for m in run.models],
         "test": [percent(m.test.get("test/accuracy")) for m in run.models],
+        **deciding_columns(run),
     }
     known = {head: cells for head, cells in columns.items() if any(c != UNKNOWN for c in cells)}
     return list(known), [(m, [cells[i] for cells in known.values()]) for i, m in enumerate(run.models)]
