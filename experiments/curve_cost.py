@@ -35,6 +35,7 @@ class Clock:
         self.seconds, self.points, self.validate = 0.0, 0, curve._metrics
 
     def __call__(self, network: nn.Module, *images: object) -> Mapping[str, float]:
+        """Validate."""
         begin = process_time()
         found = self.validate(network, *images)  # type: ignore[arg-type]
         self.seconds += process_time() - begin
@@ -78,7 +79,7 @@ def main() -> None:
         held=most <= 3,
         sentence=f"Validating on the way takes {min(o['percent'] for o in obtained.values()):.1f} to {most:.1f} % of "
         "the processor time.",
-        scale=f"{STEPS} steps of 128 images, one thread; plain stacks and ResNets of 0.4M MACs (embedded), 3M (CIFAR-10)",
+        scale=f"{STEPS} steps of 128 images, one thread; networks of 0.4M MACs (embedded) and 3M MACs (CIFAR-10)",
         cpu_minutes=round((process_time() - start) / 60, 1),
     ).write()
 

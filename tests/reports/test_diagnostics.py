@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,6 +91,20 @@ def test_of_many_classes_pairs_are_listed(make: Make, space: Space) -> None:
     html = write_report(run, space).read_text()
     assert "Most often confused" in html
     assert "108 more classes" in html
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_every_screen_and_asks_for_nothing(run: Path, browser: Any, width: int, dark: bool) -> None:
+    write_report(run)
+    browser.open(run / "report.html", width=width, dark=dark)
+    assert browser.run("document.querySelectorAll('details').forEach(d => d.open = true); return 1") == 1
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    assert browser.run("return [...document.images].every(i => i.complete && i.naturalWidth)")
+    assert [e for e in browser.log("browser") if e["level"] == "SEVERE"] == []
+    assert [a for a in browser.requests() if not a.startswith(("file:", "data:", "about:"))] == []
+    cell = "getComputedStyle(document.querySelector('.confusion td.right'))"
+    assert browser.run(f"return {cell}.backgroundColor") != browser.run(f"return {cell}.color")
 
 
 def test_before_the_test_there_is_no_such_section(make: Make, space: Space) -> None:

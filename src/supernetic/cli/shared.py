@@ -126,7 +126,7 @@ Valid = Annotated[
 ]
 Balance = Annotated[
     str,
-    typer.Option(help="Balance unequal classes: none, weights (in the loss), sampling, auto (weights if unequal)."),
+    typer.Option(help="Balance unequal classes: none, weights (in the loss), sampling, auto (sampling if unequal)."),
 ]
 ImageCache = Annotated[
     str,

@@ -12,7 +12,7 @@ AUTO, NONE, WEIGHTS, SAMPLING = "auto", "none", "weights", "sampling"
 WAYS = (AUTO, NONE, WEIGHTS, SAMPLING)  # to balance classes
 CLEAR_IMBALANCE = 3.0  # times as many images in the largest class as in the smallest (docs/findings/balance.md)
 MOST_WEIGHT = 10  # of an image, relative to one of the largest class
-AUTO_WAY = WEIGHTS  # what `auto` chooses beyond that
+AUTO_WAY = SAMPLING  # what `auto` chooses beyond that
 
 
 def check_way(way: str) -> None:
@@ -25,7 +25,7 @@ def choose_balance(requested: str, dataset: Dataset, own: str = NONE) -> tuple[s
     """Settle how classes of unequal size are balanced in training.
 
     Args:
-        requested: `none`, `weights`, `sampling`, or `auto`: weights, if sizes are clearly unequal.
+        requested: `none`, `weights`, `sampling`, or `auto`: sampling, if sizes are clearly unequal.
         dataset: the images.
         own: what a recipe says; it comes before `auto`.
 
@@ -42,7 +42,7 @@ def choose_balance(requested: str, dataset: Dataset, own: str = NONE) -> tuple[s
         return own, ()
     note = (
         f"classes are unequal: {largest!r} has {most:,} training images, {smallest!r} has {least:,}; "
-        f"in the loss, images of small classes count more (--balance {AUTO_WAY}; none switches it off)"
+        f"in training, images of small classes come more often (--balance {AUTO_WAY}; none switches it off)"
     )
     return AUTO_WAY, (note,)
 

@@ -12,9 +12,9 @@ from math import isfinite, sqrt
 from pathlib import Path
 from typing import Any
 
+from .. import metrics
 from ..classification import Bin
 from ..diagnostics import Confusion, Diagnostics, diagnostics_of
-from ..metrics import label
 from ..runs.curves import TrainingCurve, training_curve
 from ..runs.predictions import read_mistakes
 from ..runs.records import NetworkRecord
@@ -96,8 +96,8 @@ def deciding_columns(run: RunView) -> dict[str, list[str]]:
         return {}
     tested = decides.replace("valid/", "test/")
     return {
-        label(decides): [_percent(m.trained.get(decides)) for m in run.models],
-        label(tested): [_percent(m.test.get(tested)) for m in run.models],
+        metrics.label(decides): [_percent(m.trained.get(decides)) for m in run.models],
+        metrics.label(tested): [_percent(m.test.get(tested)) for m in run.models],
     }
 
 

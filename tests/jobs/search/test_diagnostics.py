@@ -95,7 +95,7 @@ def test_a_search_for_f1_on_unequal_classes(small: dict[str, Any], tmp_path: Pat
     assert any("classes are unequal" in s for s in said)
     assert any("compared by validation macro F1" in s for s in said)
     settings = read_settings(tmp_path / "run")
-    assert settings["retrain_recipe"]["balance"] == settings["recipe"]["balance"] == "weights"
+    assert settings["retrain_recipe"]["balance"] == settings["recipe"]["balance"] == "sampling"
     assert found.trust["decides"] == "valid/f1"
     best = max(found.networks, key=lambda n: (n.trained or {}).get("valid/f1") or 0)
     (recommended,) = [n for n in found.networks if n.recommended]
