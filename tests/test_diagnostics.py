@@ -71,6 +71,13 @@ def test_as_text_and_as_json() -> None:
     assert len(record["reliability"]) == 10
 
 
+def test_names_of_classes_do_not_command_a_terminal() -> None:
+    names = ("cat\x1b[2J", "dog", "cow")
+    text = str(Diagnostics("x", names, LABELS, diagnosed().prediction))
+    assert "\x1b" not in text
+    assert "cat?[2J" in text
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     (tmp_path / "run.toml").write_text(tomli_w.dumps({"data": {"classes": list(CLASSES)}}))

@@ -196,8 +196,8 @@ class Diagnostics:
         return [Confusion(self.classes[a], self.classes[b], c, 100 * c / int(support[a])) for a, b, c in pairs]
 
     def lines(self) -> list[str]:
-        """A summary for the terminal."""
-        return list(self._lines())
+        """A summary for the terminal; names of classes are data, and may not command it."""
+        return ["".join(c if c.isprintable() else "?" for c in line) for line in self._lines()]
 
     def _lines(self) -> Iterator[str]:
         temperature = self.calibrated_error

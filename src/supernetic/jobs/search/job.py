@@ -211,10 +211,10 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         mode = request.retrain
         if mode == "auto":
             mode = "check" if supernet and training.space.sharing in ("elastic", "scaled") else "scratch"
-        recipe, _ = balanced(network_recipe(request.retrain_recipe), request.balance, training.dataset)
+        recipe, told = balanced(network_recipe(request.retrain_recipe), request.balance, training.dataset)
         baselines = _baselines(request, training)
         workers = training.hardware.workers(request.workers)
-        reasons = (*reasons, reason, *why)
+        reasons = (*reasons, reason, *why, *told)
         return cls(request, goals, training, recipe, baselines, supernet, mode, workers, reasons, decides)
 
     @property

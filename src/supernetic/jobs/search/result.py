@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...diagnostics import AllDiagnostics, Diagnostics, read_diagnostics
+from ...diagnostics import AllDiagnostics, Diagnostics, network_diagnostics, read_diagnostics
 from ...errors import UnknownNameError
 from ...objective import show_quantity
 from ...ranking.sentences import trust_sentences
@@ -52,7 +52,7 @@ class FoundModel:
     @property
     def diagnostics(self) -> Diagnostics:
         """What it gets right and wrong on the test images; refused for a model that is no longer in its run."""
-        return read_diagnostics(Path(self.path).parent.parent)[self.name]
+        return network_diagnostics(Path(self.path).parent.parent, self.name)
 
 
 class FoundModels(dict[str, FoundModel]):
