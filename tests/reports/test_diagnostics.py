@@ -113,6 +113,6 @@ def test_before_the_test_there_is_no_such_section(make: Make, space: Space) -> N
 
 def test_the_diagram_has_a_bar_for_every_confidence_that_occurs(run: Path) -> None:
     page = network_pages(run, read_settings(run), read_networks(run))[0]
-    assert page.reliability.count('class="bar"') == 7  # from 30 to 100 %
+    assert page.reliability.count('class="bar') == 7  # from 30 to 100 %
     assert 'class="line warm"' in page.reliability
     assert "temperature 1.3" in page.calibration

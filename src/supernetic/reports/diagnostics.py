@@ -27,6 +27,7 @@ LISTED_CLASSES = 12  # that are shown at once; all others are folded
 GALLERY = 24  # mistakes of a model
 MOST_SHADE = 85  # percent of the full colour, so that numbers stay readable
 CURVE_POINTS = 200  # points of a curve that are drawn, at most
+FEW_IMAGES = 10  # of a bar, below which it says little
 SIDE = 340  # of the reliability diagram
 
 Row = list[str]
@@ -206,7 +207,7 @@ def _bar(frame: plots.Frame, b: Bin) -> str:
     left, right, top = frame.px(b.low), frame.px(b.high), frame.py(b.accuracy)
     tip = f"{b.images:,} images, confidence {b.low:.0f} to {b.high:.0f} %\n{b.accuracy:.1f} % right"
     return (
-        f'<rect class="bar" x="{left + 1:g}" width="{right - left - 2:g}" y="{top:g}" '
+        f'<rect class="bar{" few" if b.images < FEW_IMAGES else ""}" x="{left + 1:g}" width="{right - left - 2:g}" y="{top:g}" '
         f'height="{max(0.5, frame.py(0) - top):g}" data-tip="{escape(tip)}"/>'
     )
 

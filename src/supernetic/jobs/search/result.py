@@ -177,8 +177,8 @@ def _table(networks: Sequence[NetworkRecord], score: str, decides: str = ACCURAC
     """The headings, then a row for each network; without columns about which nothing is known."""
     split, _, name = decides.partition("/")
     other = {
-        f"{split} {name}": [show_metric(r.trained, decides) for r in networks],
-        f"test {name}": [show_metric(r.exported_test, f"test/{name}") for r in networks],
+        f"{split} {name.replace('_', ' ')}": [show_metric(r.trained, decides) for r in networks],
+        f"test {name.replace('_', ' ')}": [show_metric(r.exported_test, f"test/{name}") for r in networks],
     }
     always = {"network": [f"{STAR} {r.name}" if r.recommended else r.name for r in networks]}
     sometimes = {
