@@ -206,8 +206,9 @@ def _diagram(d: Diagnostics) -> str:
 def _bar(frame: plots.Frame, b: Bin) -> str:
     left, right, top = frame.px(b.low), frame.px(b.high), frame.py(b.accuracy)
     tip = f"{b.images:,} images, confidence {b.low:.0f} to {b.high:.0f} %\n{b.accuracy:.1f} % right"
+    style = "bar few" if b.images < FEW_IMAGES else "bar"
     return (
-        f'<rect class="bar{" few" if b.images < FEW_IMAGES else ""}" x="{left + 1:g}" width="{right - left - 2:g}" y="{top:g}" '
+        f'<rect class="{style}" x="{left + 1:g}" width="{right - left - 2:g}" y="{top:g}" '
         f'height="{max(0.5, frame.py(0) - top):g}" data-tip="{escape(tip)}"/>'
     )
 
