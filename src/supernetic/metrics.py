@@ -58,6 +58,8 @@ METRICS = {
         Metric("proxy/live_macs", COUNT, "higher", "MACs of live layers"),
         Metric("proxy/live_params", COUNT, "higher", "parameters of live layers"),
         Metric("accuracy", PERCENT, "higher", "accuracy"),
+        Metric("balanced_accuracy", PERCENT, "higher", "balanced accuracy"),
+        Metric("f1", PERCENT, "higher", "macro F1"),
         Metric("error", PERCENT, "lower", "error rate"),
         Metric("loss", NATS, "lower", "loss"),
         Metric("cross_entropy", NATS, "lower", "cross-entropy"),

@@ -18,7 +18,7 @@ from supernetic.datasets import load
 from supernetic.errors import InputError, RunError, SupernetError
 from supernetic.evaluators.standalone import StandaloneEvaluator
 from supernetic.networks.baselines import baseline
-from supernetic.networks.pool import Trained, Training, evaluate, keep_weights, read_trained, train_all
+from supernetic.networks.pool import METRICS, Trained, Training, evaluate, keep_weights, read_trained, train_all
 from supernetic.nn.network import Network, build
 from supernetic.parallel.process import WorkerProcess
 from supernetic.runs.directory import open_run, read_settings
@@ -64,7 +64,7 @@ def test_a_training_is_a_run_that_says_all(tmp_path: Path) -> None:
     seen = []
     (found,) = train_all([asked()], tmp_path, workers=1, progress=lambda *at: seen.append(at))
     assert found.path == tmp_path / asked().key
-    assert set(found.metrics) == {"valid/accuracy", "valid/cross_entropy"}
+    assert set(found.metrics) == set(METRICS)
     assert seen[-1] == (0, 20, 20)
     settings = read_settings(found.path)
     assert (settings["start"], settings["seed"]) == ("scratch", 0)
@@ -76,8 +76,7 @@ def test_a_training_is_a_run_that_says_all(tmp_path: Path) -> None:
 
 def test_it_gives_the_numbers_of_the_stand_alone_evaluator(tmp_path: Path) -> None:
     data = load(**LOADING)  # type: ignore[arg-type]
-    names = ("valid/accuracy", "valid/cross_entropy")
-    said = StandaloneEvaluator(SPACE, data, RECIPE, names)(ARCHS[:1])
+    said = StandaloneEvaluator(SPACE, data, RECIPE, METRICS)(ARCHS[:1])
     (found,) = train_all([asked()], tmp_path, workers=1)
     assert [found.metrics] == said
     network = found.load()
@@ -86,7 +85,7 @@ def test_it_gives_the_numbers_of_the_stand_alone_evaluator(tmp_path: Path) -> No
     assert metrics == found.metrics
     assert correct.dtype == bool
     assert 100 * correct.mean() == pytest.approx(metrics["valid/accuracy"])
-    assert set(evaluate(network, data, "test")[0]) == {"test/accuracy", "test/cross_entropy"}
+    assert set(evaluate(network, data, "test")[0]) == {name.replace("valid", "test") for name in METRICS}
 
 
 def test_keys_follow_from_everything_that_matters_and_nothing_else() -> None:
@@ -226,7 +225,7 @@ def test_a_training_that_diverges_is_recorded_and_the_others_go_on(tmp_path: Pat
     assert all(isnan(v) for v in lost.metrics.values())
     assert "training diverged" in lost.reason
     record = json.loads((lost.path / "result.json").read_text())
-    assert record["metrics"] == {"valid/accuracy": None, "valid/cross_entropy": None}
+    assert record["metrics"] == dict.fromkeys(METRICS)
     assert not (lost.path / "weights.safetensors").exists()
     assert found.metrics["valid/accuracy"] > 0
     again = read_trained(lost.path)

@@ -21,6 +21,14 @@ def test_names_are_full_and_checked() -> None:
         full_names("valid", ["valid/acuracy"])
 
 
+def test_every_class_may_count_alike() -> None:
+    names = full_names("valid", ["valid/f1", "valid/balanced_accuracy"])
+    logits = np.eye(3, dtype=np.float32)[[0, 0, 0, 0, 0, 2]]
+    found = scores(names, {"valid": logits}, {"valid": np.array([0, 0, 0, 0, 1, 2])})
+    assert found["valid/balanced_accuracy"] == pytest.approx(200 / 3)
+    assert found["valid/f1"] == pytest.approx(100 * (8 / 9 + 0 + 1) / 3)
+
+
 def test_only_calibration_needs_its_split() -> None:
     assert splits_of(["valid/accuracy", "valid/cross_entropy"]) == ("valid",)
     assert splits_of(["valid/calibrated_cross_entropy"]) == ("valid", "calibrate")

@@ -13,6 +13,15 @@ def test_label_smoothing_by_hand() -> None:
     assert float(label_loss(logits, labels)) == pytest.approx(float(-log_p[range(5), labels].mean()))
 
 
+def test_class_weights_multiply_the_loss_of_each_image() -> None:
+    logits, labels = torch.randn(5, 3, generator=torch.Generator().manual_seed(0)), torch.tensor([0, 1, 2, 2, 2])
+    weights = torch.tensor([2.0, 1.0, 0.5])
+    each = [float(label_loss(logits[i : i + 1], labels[i : i + 1], 0.1)) for i in range(5)]
+    expected = sum(w * loss for w, loss in zip((2, 1, 0.5, 0.5, 0.5), each, strict=True)) / 5
+    assert float(label_loss(logits, labels, 0.1, weights)) == pytest.approx(expected)
+    assert label_loss(logits, labels, 0.1, torch.ones(3)) == pytest.approx(label_loss(logits, labels, 0.1))
+
+
 def test_distillation_by_hand_and_without_a_gradient_for_the_teacher() -> None:
     generator = torch.Generator().manual_seed(0)
     teacher, logits = (torch.randn(6, 3, generator=generator, requires_grad=True) for _ in range(2))

@@ -108,3 +108,10 @@ def test_durations() -> None:
     assert parse_duration("x", "1 step") == (1, "steps")
     assert parse_duration("x", "2.4epochs") == (2.4, "epochs")
     assert parse_duration("x", "750_000 steps") == (750_000, "steps")
+
+
+def test_balancing_is_recorded_where_it_is_used() -> None:
+    assert "balance" not in Recipe().settings()
+    assert recipe({"balance": "sampling"}).settings()["balance"] == "sampling"
+    with pytest.raises(InputError, match="balance"):
+        recipe({"balance": "auto"})

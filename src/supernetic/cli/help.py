@@ -26,7 +26,7 @@ OPTION_GROUPS = {  # names of parameters by the title of their group; what is in
     "Finished networks": ("retrain", "retrain_recipe", "network_steps", "augment", "evidence", "baseline"),
     "Subsets": ("seeds", "rates", "on", "stratified"),
     "Networks to rank by": ("unique", "top", "sample", "sample_top", "combine", "bn"),
-    "Images": ("data", "limit", "image_size", "valid", "image_cache"),
+    "Images": ("data", "limit", "image_size", "valid", "balance", "image_cache"),
     "Machine": ("device", "precision", "threads", "workers", "processes"),
     "Search on a table": ("table", "without", "weights", "allow_test_columns"),
 }  # fmt: skip

@@ -91,6 +91,9 @@ def predict(
 def report(
     runs: Annotated[list[str], typer.Argument(help="Run directory; several are compared. Or a folder of runs.")],
     why: Annotated[str, typer.Option(help="Name of a model: tell what it beat, and by how much.")] = "",
+    diagnostics: Annotated[
+        str, typer.Option(help="Name of a network: tell what it gets right and wrong, class by class.")
+    ] = "",
     out: Annotated[str, typer.Option(help="File for the comparison of several runs. [default: beside the first]")] = "",
     watch: Annotated[bool, typer.Option("--watch", help="Renew the page over a folder of runs until Ctrl-C.")] = False,
     trust_code: TrustCode = False,
@@ -99,4 +102,5 @@ def report(
     """Write the report of a run again, from its files alone; compare runs; or list the runs of a folder."""
     from ..commands.report import report as job
 
-    print_result(job(runs, why=why or None, out=out or None, watch=watch, trust_code=trust_code), as_json)
+    about = {"why": why or None, "diagnostics": diagnostics or None}
+    print_result(job(runs, **about, out=out or None, watch=watch, trust_code=trust_code), as_json)

@@ -133,6 +133,10 @@ Valid = Annotated[
         help="Number of images to validate on or, below 1, their share, if none are set apart. [default: 0.1]"
     ),
 ]
+Balance = Annotated[
+    str,
+    typer.Option(help="Balance unequal classes: none, weights (in the loss), sampling, auto (sampling if unequal)."),
+]
 ImageCache = Annotated[
     str,
     typer.Option(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
 from typing import Any
 
 from .. import catalog
+from ..diagnostics import network_diagnostics
 from ..errors import InputError, SupernetError
 from ..lab.study_page import write_study
 from ..reports import compare_report, write_report
@@ -30,11 +31,12 @@ PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # 
 
 @dataclass(frozen=True)
 class ReportResult(Result):
-    """The page that was written, or the reasons for a model."""
+    """The page that was written, or what was asked about a model: lines in `why`."""
 
     runs: tuple[str, ...]
     page: str | None
     why: tuple[str, ...] = ()
+    diagnostics: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
@@ -48,6 +50,7 @@ def report(
     runs: str | Path | Sequence[str | Path],
     *,
     why: str | None = None,
+    diagnostics: str | None = None,
     out: str | Path | None = None,
     watch: bool = False,
     trust_code: bool = False,
@@ -57,6 +60,7 @@ def report(
     Args:
         runs: A run directory, several to compare, or a folder that holds runs.
         why: A model of one run: say what it beat and by how much, and what it did not.
+        diagnostics: A network of one run: say what it gets right and wrong, class by class.
         out: Where a comparison goes; by default beside the first run.
         watch: Go on renewing the page over a folder of runs until Ctrl-C. Running jobs renew it anyway; this also
             sees those that were killed.
@@ -64,7 +68,7 @@ def report(
             that is code are not drawn.
 
     Returns:
-        The page, or the reasons.
+        The page, or the reasons or diagnostics.
     """
     paths = [Path(r) for r in ([runs] if isinstance(runs, str | Path) else runs)]
     names = tuple(map(str, paths))
@@ -74,6 +78,11 @@ def report(
         if len(paths) > 1:
             raise InputError(f"why {why} takes one run, got {len(paths)}")
         return ReportResult(names, None, tuple(reasons(paths[0], why)))
+    if diagnostics is not None:
+        if len(paths) > 1:
+            raise InputError(f"diagnostics of {diagnostics} take one run, got {len(paths)}")
+        network = network_diagnostics(paths[0], diagnostics)
+        return ReportResult(names, None, tuple(network.lines()), network.to_json())
     folder = len(paths) == 1 and holds_runs(paths[0])
     if watch and not folder:
         raise InputError(f"watch takes a folder of runs, got {', '.join(names)}")

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..errors import InputError, UnknownNameError
 from .augment import Augment, as_floats, resize
-from .dataset import SPLITS, Dataset, Indices, stored_images
+from .balance import balanced_order, class_weights
+from .dataset import SPLITS, Dataset, Indices, Labels, stored_images
 from .stream import ReadAhead, read_parts, read_rows
 
 RESIDENT_BYTES = 2**31  # bytes of images that are kept on the device; more stay in the machine's memory
@@ -29,10 +30,13 @@ class StepRows:
         seed: of the order.
         rank: which process this is.
         world: how many there are.
+        labels: the class of each row; with them, an epoch has equally many images of every class.
     """
 
-    def __init__(self, rows: Indices, batch_size: int, seed: int, rank: int = 0, world: int = 1) -> None:
-        self.rows, self.seed, self.rank, self.world = rows, seed, rank, world
+    def __init__(
+        self, rows: Indices, batch_size: int, seed: int, rank: int = 0, world: int = 1, labels: Labels | None = None
+    ) -> None:
+        self.rows, self.seed, self.rank, self.world, self.labels = rows, seed, rank, world, labels
         self.size = min(batch_size, len(rows) // world * world)
         self.steps_per_epoch = max(1, len(rows) // batch_size)
         self._orders: dict[int, Indices] = {}
@@ -49,7 +53,9 @@ class StepRows:
         if epoch not in self._orders:
             while len(self._orders) > 1:
                 del self._orders[next(iter(self._orders))]
-            self._orders[epoch] = np.random.default_rng([self.seed, epoch, ORDER_STREAM]).permutation(self.rows)
+            rng = np.random.default_rng([self.seed, epoch, ORDER_STREAM])
+            rows, labels = self.rows, self.labels
+            self._orders[epoch] = rng.permutation(rows) if labels is None else balanced_order(rows, labels, rng)
         return self._orders[epoch]
 
 
@@ -59,7 +65,8 @@ class Batches:
 
     `batch_size` counts the images of a step over all `world` processes; each takes its own part. An epoch is a
     permutation of the split without the last incomplete batch. Images that are not in memory are read by other
-    processes, those of consecutive steps ahead of time.
+    processes, those of consecutive steps ahead of time. If `balanced`, an epoch is as long, but has equally many images
+    of every class: those of small classes come several times.
     """
 
     dataset: Dataset
@@ -71,6 +78,7 @@ class Batches:
     resolution: int | None = None  # None: as the images are
     rank: int = 0
     world: int = 1
+    balanced: bool = False
     _images: Tensor | None = field(init=False, repr=False, compare=False)  # None: they are not in memory
     _ahead: ReadAhead | None = field(init=False, repr=False, compare=False)
     _labels: Tensor = field(init=False, repr=False, compare=False)
@@ -85,7 +93,9 @@ class Batches:
             raise InputError(f"a batch must divide over {self.world} processes, got {self.batch_size} images")
         if self.world > len(self) and self.world > 1:
             raise InputError(f"{len(self)} images cannot be divided over {self.world} processes")
-        rows = StepRows(self.dataset.splits[self.split], self.batch_size, self.seed, self.rank, self.world)
+        split = self.dataset.splits[self.split]
+        labels = self.dataset.labels[split] if self.balanced else None
+        rows = StepRows(split, self.batch_size, self.seed, self.rank, self.world, labels)
         images, ahead = None, None
         if (stored := stored_images(self.dataset.images)) is not None:
             ahead = ReadAhead(stored, rows)
@@ -130,6 +140,24 @@ class Batches:
         parts = [rows[start : start + self.batch_size] for start in range(0, len(rows), self.batch_size)]
         for part, images in zip(parts, self._in_turn(parts), strict=True):
             yield self._plain(images, part)
+
+    def at(self, rows: Indices) -> Batch:
+        """Some images of the data set, of any split, without augmentation.
+
+        Args:
+            rows: which of them.
+
+        Returns:
+            Images and labels.
+        """
+        return self._plain(self._bytes(rows), rows)
+
+    @property
+    def class_weights(self) -> Tensor:
+        """What each class counts in a loss, so that all classes count alike; the mean over the images is 1."""
+        labels = self.dataset.labels[self.dataset.splits[self.split]]
+        weights = torch.from_numpy(class_weights(labels, len(self.dataset.classes)))
+        return weights.float().to(self.device)
 
     def fixed(self, n: int) -> Tensor:
         """The same training images at every call, without augmentation.

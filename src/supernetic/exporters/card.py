@@ -21,7 +21,7 @@ RESIZE_AGAIN = "then resized as floats: bicubic with antialiasing, cut to 0..1"
 SCALE = "pixels / 255, then (x - mean) / std per channel"
 LISTED_CLASSES = 20  # that the page names
 SPLITS = {"test": "test images", "valid": "validation images", "train": "training images", "latency": "one machine"}
-UNITS = {"accuracy": " %", "cross_entropy": " nats", "ms": " ms"}
+UNITS = {"accuracy": " %", "balanced_accuracy": " %", "f1": " %", "cross_entropy": " nats", "ms": " ms"}
 
 # what Markdown would take for more than text: some signs anywhere, some at word ends, some at the beginning, addresses
 MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]|:(?=//)|(?<=www)\.|@", re.I)

@@ -41,10 +41,11 @@ from ..training.checkpoint import checksum, read, write
 from ..training.loop import Progress
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
-from .scores import scores
+from .scores import Labels, Logits, scores
 from .training import logits_of, measure, one_thread, training
 
-METRICS = ("valid/accuracy", "valid/cross_entropy")
+MEASURED = ("accuracy", "cross_entropy", "balanced_accuracy", "f1")  # of every trained network
+METRICS = tuple(f"valid/{name}" for name in MEASURED)
 LOCK_PATIENCE_S = 60.0  # for the workers of a killed process to notice; they look after every step
 RECIPE_TEXT_FIELDS = ("title", "source")  # of a recipe: they do not change the training
 
@@ -207,13 +208,22 @@ def evaluate(
         resolution: Of the images; by default that of the network's blueprint, else the data's.
 
     Returns:
-        Accuracy and cross-entropy, and which images the network classifies correctly.
+        Accuracy, cross-entropy, balanced accuracy and F1, and which images the network classifies correctly.
     """
+    logits, labels = split_logits(network, dataset, split, resolution), dataset.labels[dataset.splits[split]]
+    return metrics_of(logits, labels, split), logits.argmax(axis=1) == labels
+
+
+def split_logits(network: nn.Module, dataset: Dataset, split: str, resolution: int | None = None) -> Logits:
+    """Logits of a split's images; arguments as for `evaluate`."""
     if resolution is None:
         resolution = network.blueprint.resolution if isinstance(network, Network) else dataset.resolution
-    logits, labels = logits_of(network, resolution, dataset, split), dataset.labels[dataset.splits[split]]
-    names = (f"{split}/accuracy", f"{split}/cross_entropy")
-    return scores(names, {split: logits}, {split: labels}), logits.argmax(axis=1) == labels
+    return logits_of(network, resolution, dataset, split)
+
+
+def metrics_of(logits: Logits, labels: Labels, split: str) -> Metrics:
+    """What is measured of every trained network, from its logits."""
+    return scores([f"{split}/{name}" for name in MEASURED], {split: logits}, {split: labels})
 
 
 def dataset_of(loading: Mapping[str, Any]) -> Dataset:
@@ -259,7 +269,9 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
 def _steps(task: Training, network: nn.Module, dataset: Dataset, run: Run) -> Iterator[Progress]:
     """The steps, taken here, or by several processes together, of which the first writes the weights."""
     if task.processes == 1:
-        return training(network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware)
+        return training(
+            network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware, curve=True
+        )
     arguments = task, run.path, run.lock, current_policy()
     return launch_ranks(_one_of_several, task.processes, *arguments, keep_open=[run.lock])
 
@@ -270,7 +282,9 @@ def _one_of_several(task: Training, path: Path, lock: int, policy: Policy) -> It
     first = os.environ["RANK"] == "0"
     network, dataset = _start(task), dataset_of(task.loading)
     run = Run(path, task.settings, lock) if first else None
-    yield from training(network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware)
+    yield from training(
+        network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware, curve=True
+    )
     if first:
         _write_weights(network, path)
 

@@ -17,6 +17,7 @@ from ..runs.directory import Run
 from ..training.devices import accelerator_for
 from ..training.loop import Progress, fit, plan_for
 from ..training.recipe import Recipe
+from .curve import validation
 from .scores import Logits, scores, splits_of
 
 VALIDATION_BATCH_IMAGES = 256  # images that are validated at a time
@@ -34,6 +35,7 @@ def training(
     hardware: Hardware = CPU,
     *,
     paths: bool = False,
+    curve: bool = False,
 ) -> Iterator[Progress]:
     """Train a network, step by step.
 
@@ -46,6 +48,7 @@ def training(
         run: Records the training, which is resumed from there.
         hardware: Where it runs. Of several processes that share each batch, each calls this.
         paths: Whether a step may leave weights out; several processes must know.
+        curve: Whether the network is validated now and then, which changes nothing about its training.
 
     Yields:
         The progress after each step.
@@ -55,13 +58,15 @@ def training(
     device = together.device if together else hardware.device
     rank, world = (together.process_index, together.num_processes) if together else (0, 1)
     network.to(device)
-    batches = Batches(dataset, "train", recipe.batch_size, seed, augment, device, resolution, rank, world)
+    balanced = recipe.balance == "sampling"
+    batches = Batches(dataset, "train", recipe.batch_size, seed, augment, device, resolution, rank, world, balanced)
     steps = plan_for(network, batches, None, recipe).steps
     every = max(1, min(50, steps // MIN_RECORDS))
     checkpoint = min(1000, max(every, steps // MIN_RECORDS))
+    validate = validation(batches, steps) if curve and run else None
     return fit(
         network, batches, None, recipe, run,
-        seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint, accelerator=together,
+        seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint, validate=validate, accelerator=together,
     )  # fmt: skip
 
 

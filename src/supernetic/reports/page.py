@@ -14,6 +14,7 @@ from ..runs.view import RunView, read_run
 from ..space import Space
 from .recommendation import recommendation
 from .rendering import fill, write_page
+from .sections.diagnostics import diagnostics
 from .sections.glossary import glossary
 from .sections.models import models, paste
 from .sections.networks import drawings, folds, layers
@@ -30,6 +31,7 @@ SECTIONS = (  # what was found, then how far it may be believed, then how it cam
     Section("results", "Accuracy and cost", results),
     Section("models", "Models", models),
     Section("comparison", "Controls", comparison),
+    Section("diagnostics", "Right and wrong", diagnostics),
     Section("drawings", "Drawings", drawings),
     Section("front", "Search", front),
     Section("trust", "Trust", trust),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..metrics import label
 from ..objective import show_quantity
 from ..ranking.sentences import TOO_SHORT, show_epochs
 from ..ranking.trust import wilson
@@ -56,16 +57,21 @@ def why_recommended(model: NetworkRecord, networks: Sequence[NetworkRecord], tru
         yield f"the time was too short for a race, so it is the only network that was trained: for {length}"
     elif rounds > 1:
         yield (
-            f"it won a race of {_networks(len(rivals))} in {rounds} rounds, by validation accuracy, "
+            f"it won a race of {_networks(len(rivals))} in {rounds} rounds, by {decided_by(trust)}, "
             f"and was trained for {length} in all"
         )
     else:
-        alike = f"it had the best validation accuracy of {_networks(len(rivals))} that were trained alike"
+        alike = f"it had the best {decided_by(trust)} of {_networks(len(rivals))} that were trained alike"
         yield f"{alike}, and was trained for {length} in all" if model.first_key else f"{alike}, for {length}"
     if model.arch is None and model.label:
         yield f"{model.name} is the {model.label}{_against_the_space(rivals, trust)}"
     if model.exports_inherited and model.trained is not None:
         yield "Its weights are the supernet's: on validation images they are better than those of its own training"
+
+
+def decided_by(trust: Mapping[str, Any]) -> str:
+    """The metric by which networks were compared, in words."""
+    return label(str(trust.get("decides", "valid/accuracy")))
 
 
 def _against_the_space(rivals: Sequence[NetworkRecord], trust: Mapping[str, Any]) -> str:
@@ -98,6 +104,9 @@ def _facts(model: NetworkRecord, trust: Mapping[str, Any]) -> Iterator[str]:
     accuracy = _accuracy(model, trust)
     if accuracy:
         yield accuracy
+    decides = str(trust.get("decides", "")).replace("valid/", "test/")
+    if decides and (value := (model.exported_test or {}).get(decides)) is not None:
+        yield f"{label(decides)} {value:.2f} %"
     for cost, unit in ((model.macs, "MACs"), (model.params, "parameters")):
         if cost is not None:
             yield f"{show_quantity(cost)} {unit}"

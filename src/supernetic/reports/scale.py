@@ -16,6 +16,7 @@ from ..runs.files import CHAIN, NETWORK_TRAININGS, NETWORKS, REPORT, SCALE, TRIA
 from ..runs.records import MetricValues, NetworkRecord, read_json, read_networks, read_trust
 from ..scaling.accounting import accounting
 from . import svg as plots
+from .diagnostics import network_pages
 from .drawing import draw
 from .rendering import fill, flat, write_page
 from .series_plots import Plot, Series, categories, style_of
@@ -84,6 +85,7 @@ def page(path: Path, networks: Sequence[NetworkRecord], scale: Record, trust: Re
         "recipe": list(flat(settings["retrain_recipe"])),
         "plan": list(flat(settings["plan"])),
         "files": list(FILES.items()),
+        "diagnosed": network_pages(path, settings, networks),
     }  # fmt: skip
 
 

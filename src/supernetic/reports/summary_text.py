@@ -306,7 +306,8 @@ def _trust(tau: Mapping[str, Any] | None, score: str = "the score") -> str:
         verdict = "better scores go with worse networks, so do not trust this ranking"
     else:
         verdict = insignificance(tau)
-    return f"{tau_text(tau)} between {score} and accuracy after training: {verdict}."
+    truth = metrics.label(str(tau.get("truth") or "accuracy").partition(" ")[0].rpartition("/")[2])
+    return f"{tau_text(tau)} between {score} and {truth} after training: {verdict}."
 
 
 def tau_text(tau: Mapping[str, Any]) -> str:

@@ -52,6 +52,7 @@ class NetworkRecord:
         steps: Updates of its training, those of earlier rounds included.
         first_key: The directory of its training in the first round, where all networks were trained alike; None if
             that is `key`, because it was not trained any further.
+        keys: The directories of all its trainings in their order, if there were several.
         first: Metrics after the first round, if it was trained any further.
         first_test: Metrics on the test split after the first round, likewise.
         recommended: Whether this is the model to take.
@@ -76,6 +77,7 @@ class NetworkRecord:
     trained: MetricValues | None = None
     steps: int | None = None
     first_key: str | None = None
+    keys: tuple[str, ...] | None = None
     first: MetricValues | None = None
     first_test: MetricValues | None = None
     recommended: bool | None = None
@@ -91,6 +93,11 @@ class NetworkRecord:
     def chosen(self) -> bool:
         """Whether it is handed over as a model."""
         return self.role == CHOSEN
+
+    @property
+    def trainings(self) -> tuple[str, ...]:
+        """The directories of its trainings in their order, as far as they are known."""
+        return self.keys or (() if self.key is None else (self.key,))
 
     @property
     def first_trained(self) -> MetricValues | None:
@@ -132,6 +139,7 @@ class NetworkRecord:
             trained=fields.get("trained", METRICS, None),
             steps=fields.get("steps", COUNT, None),
             first_key=fields.get("first_key", NAMED, None),
+            keys=fields.get("keys", NAMES, None),
             first=fields.get("first", METRICS, None),
             first_test=fields.get("first_test", METRICS, None),
             recommended=fields.get("recommended", FLAG, None),
@@ -148,7 +156,7 @@ class NetworkRecord:
         """The entry for the file; what only some networks have is left out of the others."""
         always = ("name", "role", "against", "label", "arch", "macs", "params", "key", "score", "trained")
         sometimes = (
-            "recommended", "steps", "first_key", "first", "first_test", "failed", "fold", "weights",
+            "recommended", "steps", "first_key", "keys", "first", "first_test", "failed", "fold", "weights",
             "inherited_weights", "test", "inherited", "latency",
         )  # fmt: skip
         arch = {"arch": None if self.arch is None else list(self.arch)}
@@ -345,6 +353,7 @@ def trust_of(record: Any, file: str | Path = TRUST) -> dict[str, Any]:
     fields = _Fields(record, str(file))
     for name in ("tau", "table"):
         fields.get(name, TABLE, None)
+    fields.get("decides", TEXT, None)
     for name in ("rounds", "test_images"):
         fields.get(name, COUNT, None)
     fields.get("steps_per_epoch", POSITIVE, None)
@@ -454,6 +463,10 @@ def _texts(value: Any) -> tuple[str, ...] | None:
     return tuple(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else None
 
 
+def _names(value: Any) -> tuple[str, ...] | None:
+    return tuple(value) if isinstance(value, list | tuple) and all(map(_name, value)) else None
+
+
 def _tables(value: Any) -> tuple[Mapping[str, Any], ...] | None:
     return tuple(value) if isinstance(value, list | tuple) and all(isinstance(v, Mapping) for v in value) else None
 
@@ -473,6 +486,7 @@ TEXT = _Kind[str]("text", lambda value: value if isinstance(value, str) else Non
 FLAG = _Kind[bool]("true or false", lambda value: value if isinstance(value, bool) else None)
 TEXTS = _Kind("a list of texts", _texts)
 NAMED = _Kind("a name of letters and digits, with . + - or _ after the first", _name)
+NAMES = _Kind("a list of names of letters and digits", _names)
 COUNT = _Kind("a whole number, at least 0", _count)
 NUMBER = _Kind[float]("a number", lambda value: value if _is_number(value) else None)
 POSITIVE = _Kind("a number above 0", _positive)

@@ -7,7 +7,7 @@ training ends with the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from ..nn.run import NO_REGULARISATION, Regularisation
 from ..nn.strided import in_layout, layout_of
 from ..nn.unit import share_statistics
 from ..parallel.allocator import give_back_excess, keep_freed_memory
-from ..runs.directory import TIMINGS, Run
+from ..runs.directory import TIMINGS, Run, jsonable
 from ..samplers.step import Draw, SampledPath, Sampler, Step, batches_per_step
 from ..space import Arch
 from .checkpoint import Checkpoints, State, save_snapshot
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped]
 
 METRICS = "metrics.jsonl"
+Validate = Callable[[nn.Module], Mapping[str, float]]  # a network in evaluation mode to its metrics
 NETWORK_STEP = Step((SampledPath((), regularise=True),))  # a network has one path, and no choice
 
 
@@ -75,6 +76,7 @@ def fit(
     checkpoint_every: int = 1000,
     log_every: int = 50,
     snapshots: Collection[int] = (),
+    validate: tuple[Collection[int], Validate] | None = None,
     accelerator: Accelerator | None = None,
 ) -> Iterator[Progress]:
     """Train a supernet along the sampler's paths, or a network, and yield after every step.
@@ -93,6 +95,8 @@ def fit(
         checkpoint_every: Steps between checkpoints, rounded to a multiple of `log_every`.
         log_every: Steps whose mean loss makes one record.
         snapshots: Steps after which the weights are kept in the run.
+        validate: Steps after which a network is validated, and how: the metrics are recorded beside the losses. The
+            training goes on as if nothing had happened.
         accelerator: Mixed precision and several processes (see `training.devices`), of which only the main one has the
             run. Another device needs none: move the model there, and let the batches be there.
 
@@ -120,6 +124,9 @@ def fit(
         if run and (last or done % log_every == 0):
             run.append(METRICS, [{"task": name, "step": done, "loss": sum(losses) / len(losses), "lr": lr}])
             losses.clear()
+        if run and validate and done in validate[0]:
+            metrics = {k: jsonable(v) for k, v in worker.validated(validate[1]).items()}
+            run.append(METRICS, [{"task": name, "step": done, **metrics}])
         if run and done in snapshots:  # before the checkpoint: from there on it would be missed
             save_snapshot(run.path, done, worker.state.weights())
         if run and store and (last or done % checkpoint_every == 0):
@@ -178,6 +185,7 @@ class _Worker:
         self.world: int = accelerator.num_processes if accelerator else 1
         self.slice_sides: tuple[str, ...] = getattr(model, "slice_sides", ("",))
         self.regularisation = Regularisation(recipe.dropout, recipe.drop_connect)
+        self.class_weights = _class_weights(batches) if recipe.balance == "weights" else None
         if accelerator:
             model.to(accelerator.device)
         if recipe.sync_bn and self.world > 1:
@@ -226,12 +234,29 @@ class _Worker:
             lambda k: self._batch(step, k) if k else first,
             self.parameters.values(),
             label_smoothing=self.recipe.label_smoothing,
+            class_weights=self.class_weights,
             hooks=self.hooks,
         )
         self._step(self.per_step)
         if self.state.average is not None:
             self.state.average.update(self.model)
         return self._finite(done.loss, step), done.images
+
+    @torch.no_grad()
+    def validated(self, validate: Validate) -> Mapping[str, float]:
+        """Metrics of the weights as they would be if the training ended now; nothing of the training is changed.
+
+        The next step sets training mode and torch's generator anew.
+        """
+        average = self.state.average
+        if average is None:
+            return validate(self.model.eval())
+        kept = {n: t.clone() for n, t in self.model.state_dict().items()}
+        self.model.load_state_dict(average.tensors)
+        try:
+            return validate(self.model.eval())
+        finally:
+            self.model.load_state_dict(kept)
 
     def _batch(self, step: int, k: int) -> tuple[Tensor, Tensor]:
         x, labels = self.batches.batch(step * self.plan.batches + k)
@@ -292,6 +317,13 @@ class _Worker:
             return tensor
         reduced: Tensor = self.accelerator.reduce(tensor, "mean")
         return reduced
+
+
+def _class_weights(batches: Source) -> Tensor:
+    weights: Tensor | None = getattr(batches, "class_weights", None)
+    if weights is None:
+        raise InputError(f"recipe: balance = 'weights' needs batches that know the class weights, got {batches!r}")
+    return weights
 
 
 def _forget(run: Run, name: str, step: int) -> None:

@@ -6,18 +6,23 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def label_loss(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+def label_loss(logits: Tensor, labels: Tensor, smoothing: float = 0.0, class_weights: Tensor | None = None) -> Tensor:
     """Mean cross-entropy in nats.
 
     Args:
         logits: N x classes.
         labels: N class numbers.
         smoothing: Share of the target that is spread over all classes.
+        class_weights: By which the loss of each image is multiplied, by its class. Not divided by their sum, as torch
+            would do: a batch that happens to have many images of large classes then counts less.
 
     Returns:
         The loss.
     """
-    return F.cross_entropy(logits, labels, label_smoothing=smoothing)
+    if class_weights is None:
+        return F.cross_entropy(logits, labels, label_smoothing=smoothing)
+    losses = F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="none")
+    return (losses * class_weights[labels]).mean()
 
 
 def teacher_loss(logits: Tensor, teacher: Tensor) -> Tensor:

@@ -43,6 +43,7 @@ class Recipe:
     decay_at: tuple[str, ...] = ()  # or at given times
 
     label_smoothing: float = 0.0
+    balance: Literal["none", "weights", "sampling"] = "none"  # of classes: by weights of the loss, or in the batches
     dropout: float = 0.0
     drop_connect: float = 0.0
     clip_norm: float = 0.0  # 0: gradients are not clipped
@@ -84,6 +85,7 @@ class Recipe:
         table["sync_bn"] = (
             self.sync_bn or None
         )  # recorded where it is used: records from before it was there stay valid
+        table["balance"] = None if self.balance == "none" else self.balance  # likewise
         return {k: list(v) if isinstance(v, tuple) else v for k, v in table.items() if v is not None}
 
 

@@ -229,6 +229,7 @@ def accumulate(
     parameters: Iterable[nn.Parameter],
     *,
     label_smoothing: float = 0.0,
+    class_weights: Tensor | None = None,
     hooks: Hooks = PLAIN,
 ) -> StepLoss:
     """Add the gradients of all passes up, weighted as the step says.
@@ -240,6 +241,7 @@ def accumulate(
         batch_at: The k-th batch of the step.
         parameters: Those of the model; they must have no gradients yet if the step averages by use.
         label_smoothing: Of the losses against labels.
+        class_weights: What each class counts in them; None: all images count alike.
         hooks: What the caller adds.
 
     Returns:
@@ -258,7 +260,7 @@ def accumulate(
             with hooks.around(k == len(passes) - 1):
                 logits = forward(x, path, slice_side)
                 if path.target == "label":
-                    loss, teacher = label_loss(logits, labels, label_smoothing), logits.detach()
+                    loss, teacher = label_loss(logits, labels, label_smoothing, class_weights), logits.detach()
                 elif teacher is None:
                     raise InputError("a path with the target 'teacher' must follow one that learns from labels")
                 else:

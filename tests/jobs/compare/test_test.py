@@ -63,12 +63,25 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     recipe = SimpleNamespace(batch_size=32)
     lab = Lab(
         tmp_path / "run",
-        SimpleNamespace(dataset=data, space=space, recipe=recipe, score="valid/accuracy", compares_finished=False),
+        SimpleNamespace(
+            dataset=data,
+            space=space,
+            recipe=recipe,
+            score="valid/accuracy",
+            compares_finished=False,
+            decides="valid/accuracy",
+        ),
     )
     (tmp_path / "run").mkdir()
 
-    def tested(_: Any, key: str) -> tuple[dict[str, float], Any]:
-        return {"test/accuracy": float(RIGHT[key])}, np.arange(IMAGES) < RIGHT[key]
+    class Predictions:
+        """Stands for networks that are tested."""
+
+        def __init__(self, _: Any) -> None:
+            self.write = lambda _: None
+
+        def tested(self, record: NetworkRecord, field: str, key: str) -> tuple[dict[str, float], Any]:
+            return {"test/accuracy": float(RIGHT[key])}, np.arange(IMAGES) < RIGHT[key]
 
     def timed(key: str) -> dict[str, Any]:
         lab.timed.append(key)
@@ -76,7 +89,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
     monkeypatch.setattr(step, "load_trained", lambda _comparison, _run, record, key=None: key or record.key)
     monkeypatch.setattr(step, "load_inherited", lambda *_: "inherited")
-    monkeypatch.setattr(step, "_tested", tested)
+    monkeypatch.setattr(step, "PredictionsOfTest", Predictions)
     monkeypatch.setattr(step, "_latency", timed)
     return lab
 
@@ -160,3 +173,19 @@ def test_a_benchmark_is_mentioned_only_for_its_own_images(lab: Lab, name: str, k
     assert (table is not None) == known
     if table:
         assert [p["model"] for p in table["models"]] == ["model-1"]
+
+
+def test_the_metric_that_decides_is_named_where_it_is_not_accuracy(lab: Lab) -> None:
+    lab.test(CHOSEN, LOST, PLAIN)
+    assert "decides" not in lab.read("trust.json")
+    lab.comparison.decides = "valid/f1"
+    one, two = (
+        NetworkRecord(f"model-{i}", "chosen", key="last", trained={"valid/f1": 9.0 - i}, score={"valid/accuracy": i})
+        for i in (1, 2)
+    )
+    third = NetworkRecord("random-1", "random", key="lost", trained={"valid/f1": 1.0}, score={"valid/accuracy": 3})
+    (lab.path / "decisions.jsonl").unlink()
+    lab.test(one, two, third)
+    trust = lab.read("trust.json")
+    assert trust["decides"] == "valid/f1"
+    assert (trust["tau"]["truth"], trust["tau"]["value"]) == ("valid/f1 after training", -1.0)

@@ -13,6 +13,17 @@ def test_lines(finished: Family) -> None:
     assert "compound coefficients by grid" in text
 
 
+def test_every_member_has_diagnostics(finished: Family) -> None:
+    assert list(finished.diagnostics) == [n.name for n in finished.networks]
+    for name, model in finished.models.items():
+        tested = next(n.test for n in finished.networks if n.name == name)
+        assert tested is not None
+        assert model.diagnostics.accuracy == pytest.approx(tested["test/accuracy"])
+    page = finished.report.read_text()
+    section = page[page.index('id="section-diagnostics"') :]
+    assert section.count("<details><summary><strong>") == len(finished.networks)  # none is recommended
+
+
 def test_curves_in_words() -> None:
     curves = [
         {"family": "linear", "formula": "1 + a j", "left_out": 0.02},

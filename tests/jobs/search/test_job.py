@@ -26,7 +26,10 @@ from supernetic.ranking.sentences import trust_sentences
 from supernetic.runs.directory import open_run, read_records, read_settings
 from supernetic.searchers.nsga2 import NSGA2
 
-COMPARED = ["supernet.safetensors", "trials.jsonl", "metrics.jsonl", "trained.json", "finished.json"]
+COMPARED = [
+    "supernet.safetensors", "trials.jsonl", "metrics.jsonl", "trained.json", "finished.json", "predictions.json",
+    "mistakes.json",
+]  # fmt: skip
 COMMAND = "from supernetic.jobs.search.job import search; search(**{settings!r}, out={out!r})"
 RACE = """
 from supernetic.jobs.search.job import SearchJob

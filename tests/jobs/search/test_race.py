@@ -55,6 +55,7 @@ class Trainings:
     calls: list[dict[str, tuple[int, int]]] = field(default_factory=list)  # steps and processes by name
     parts: list[tuple[float, float]] = field(default_factory=list)  # of the schedule, by call
     accuracy: dict[str, float] = field(default_factory=dict)  # by key
+    metric: str = ACCURACY  # that decides
 
     def training(self, network: str, steps: int, start: Path, processes: int, part: tuple[float, float]) -> Any:
         name = network.partition("+")[0]
@@ -70,9 +71,9 @@ class Trainings:
     def _train(self, t: Any, directory: Path) -> Trained:
         before, key = t.start.parent.name, f"{t.start.parent.name}+"
         if t.name in self.diverging:
-            return Trained(key, directory / key, {ACCURACY: nan}, "training diverged")
+            return Trained(key, directory / key, {self.metric: nan}, "training diverged")
         self.accuracy[key] = self.accuracy[before] + self.gains.get(t.name, 0.0)
-        return Trained(key, directory / key, {ACCURACY: self.accuracy[key]})
+        return Trained(key, directory / key, {self.metric: self.accuracy[key]})
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def finished(
 ) -> dict[str, NetworkRecord]:
     """The records after the step `finish`, by name."""
     run.write(TRAINED_NETWORKS, networks_text(records))
-    trainings.accuracy |= {str(r.key): (r.trained or {}).get(ACCURACY) or 0.0 for r in records}
+    trainings.accuracy |= {str(r.key): (r.trained or {}).get(trainings.metric) or 0.0 for r in records}
     race(trainings, plan, **settings).finish(run, lambda _: None)
     return {r.name: r for r in read_trained_networks(run.path)}
 
@@ -112,7 +113,9 @@ def race(
 ) -> Race:
     dataset = SimpleNamespace(classes=tuple("0123456789"), splits={"train": range(100 * 128)})
     recipe = SimpleNamespace(batch_size=128, schedule="linear")
-    comparison: Any = SimpleNamespace(dataset=dataset, recipe=recipe, training=trainings.training, hardware=hardware)
+    comparison: Any = SimpleNamespace(
+        dataset=dataset, recipe=recipe, training=trainings.training, hardware=hardware, decides=trainings.metric
+    )
     return Race(comparison, plan, keep, evidence)
 
 
@@ -124,6 +127,30 @@ FIELD = [
     record("random-1", 40, role="random"),
     record("baseline", 99, role="baseline"),
 ]
+
+
+def test_another_metric_may_decide(trainings: Trainings, run: Run) -> None:
+    """The network with the best accuracy has the worst F1."""
+    trainings.metric = "valid/f1"
+    f1 = {"candidate-1": 50.0, "candidate-2": 40.0, "candidate-3": 30.0, "plain": 35.0, "random-1": 60.0}
+    field = [replace(r, trained={**(r.trained or {}), "valid/f1": f1[r.name]}) for r in FIELD if r.name in f1]
+    after = finished(trainings, run, field)
+    assert [set(call) for call in trainings.calls[:2]] == [
+        {"random-1", "candidate-1", "candidate-2"},
+        {"random-1", "candidate-1"},
+    ]
+    assert after["model-1"].first_key == "random-1"
+
+
+def test_all_trainings_of_a_network_are_recorded_in_their_order(trainings: Trainings, run: Run) -> None:
+    after = finished(trainings, run, FIELD)
+    model = after["model-1"]
+    assert model.trainings == model.keys
+    assert model.trainings[0] == model.first_key
+    assert model.trainings[-1] == model.key
+    assert [len(k) for k in model.trainings] == sorted({len(k) for k in model.trainings})  # each goes on from the last
+    assert after["random-1"].trainings == ("random-1",)
+    assert after["random-1"].keys is None
 
 
 # --- prospects --------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...training.schedule import Plan as Schedule
 
 WHOLE = (0.0, 1.0)  # of a schedule
+ACCURACY = "valid/accuracy"  # what decides between networks, unless an objective says otherwise
 COMPARE, TEST, JUDGE, EXPORT = "compare", "test", "judge", "export"  # names of the steps
 
 
@@ -50,6 +51,7 @@ class Comparison:
         compares_finished: Whether the recommended model and its controls were all trained to the end, so that they are
             compared after all of their training and not after the first round.
         hardware: Where finished networks are trained and tested.
+        decides: The metric of the validation images by which networks are compared, in percent.
     """
 
     space: Space
@@ -68,6 +70,7 @@ class Comparison:
     lengths: Callable[[Run, Sequence[Candidate]], Mapping[str, int]] | None = None
     compares_finished: bool = False
     hardware: Hardware = CPU
+    decides: str = ACCURACY
 
     def training(
         self,

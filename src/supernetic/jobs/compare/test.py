@@ -2,6 +2,7 @@
 
 correct.json     which test images each network gets right, packed: `networks` after the first round, in which all were
                  trained alike, `finished` after all training, for those that were trained any further
+predictions.json what each network says of every test image, for diagnostics; mistakes.json has pictures of some
 networks.json    the records of the trained networks with test metrics and latency; written last, by `test`
 trust.json       facts for the verdict, from these files alone, by `judge`
 """
@@ -36,13 +37,14 @@ from ...runs.records import (
     read_trained_networks,
 )
 from ...space import Space
-from .comparison import TEST, Comparison
-from .train import load_inherited, numbers
+from .comparison import ACCURACY, TEST, Comparison
+from .predictions import PredictionsOfTest
+from .train import load_inherited
 
 if TYPE_CHECKING:
     from torch import nn
 
-ACCURACY, MILLISECONDS = "valid/accuracy", "latency/ms"
+MILLISECONDS = "latency/ms"
 LATENCY_S = 1.0  # that the latency of one network is measured for
 
 Bools = npt.NDArray[np.bool_]
@@ -63,10 +65,11 @@ def test_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
     records: list[NetworkRecord] = []
     alike: dict[str, Bools] = {}
     finished: dict[str, Bools] = {}
+    predictions = PredictionsOfTest(comparison)
     for i, record in enumerate(trained, 1):
         tested: dict[str, Any] = {}
         for field, network in _networks(comparison, run, record):
-            tested[field], right = _tested(comparison, network)
+            tested[field], right = predictions.tested(record, field, network)
             if field == "test" and record.first_key:
                 finished[record.name] = right
             else:  # the first of them: the supernet's weights are compared only where there are no others
@@ -77,6 +80,7 @@ def test_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
         send(Event(TEST, record.name, done=i, total=len(trained)))
     images = len(comparison.dataset.splits["test"])
     run.write(CORRECT, json.dumps({"images": images, "networks": _packed(alike), "finished": _packed(finished)}) + "\n")
+    predictions.write(run)
     run.write(NETWORKS, networks_text(records))
 
 
@@ -120,13 +124,6 @@ def load_trained(comparison: Comparison, run: Run, record: NetworkRecord, key: s
     return network.eval()
 
 
-def _tested(comparison: Comparison, network: nn.Module) -> tuple[MetricValues | None, Bools]:
-    from ...networks.pool import evaluate
-
-    metrics, correct = evaluate(network.to(comparison.hardware.device), comparison.dataset, "test")
-    return numbers(metrics), correct
-
-
 def _latency(network: nn.Module) -> dict[str, Any] | None:
     """Milliseconds for one image on this machine; None for a module that has no blueprint."""
     from ...exporters.onnx import have_onnx
@@ -164,7 +161,7 @@ def judge(comparison: Comparison, run: Run) -> None:
         footing, correct = _Footing(steps, steps_per_epoch, None), finished
     contests = list(_contests(records, correct, footing))
     trust = {
-        "tau": _agreement(comparison.score, records).to_json(),
+        "tau": _agreement(comparison.score, comparison.decides, records).to_json(),
         "comparisons": [c.to_json() for c in contests],
         "beaten": sum(c.won for c in contests),
         "of": len(contests),
@@ -172,6 +169,7 @@ def judge(comparison: Comparison, run: Run) -> None:
         "rounds": rounds,
         "steps_per_epoch": steps_per_epoch,
         "test_images": len(comparison.dataset.splits["test"]),
+        **({} if comparison.decides == ACCURACY else {"decides": comparison.decides}),
     }
     run.write(TRUST, json.dumps(trust, indent=1) + "\n")
 
@@ -209,14 +207,14 @@ def _correct(run: Run, when: str) -> dict[str, Bools]:
     return {name: np.unpackbits(bits, count=n).astype(bool) for name, bits in packed.items()}
 
 
-def _agreement(score: str, records: Sequence[NetworkRecord]) -> verdict.Agreement:
-    """Between the score and the accuracy after a training that was alike, over the networks of the space."""
+def _agreement(score: str, decides: str, records: Sequence[NetworkRecord]) -> verdict.Agreement:
+    """Between the score and what decides after a training that was alike, over the networks of the space."""
     pairs = [
-        (quality(score, _floats(r.score)), _floats(r.first_trained)[ACCURACY])
+        (quality(score, _floats(r.score)), _floats(r.first_trained)[decides])
         for r in records
         if r.score and r.first_trained
     ]
-    return verdict.agreement(score, f"{ACCURACY} after training", [x for x, _ in pairs], [y for _, y in pairs])
+    return verdict.agreement(score, f"{decides} after training", [x for x, _ in pairs], [y for _, y in pairs])
 
 
 def _floats(metrics: MetricValues) -> dict[str, float]:

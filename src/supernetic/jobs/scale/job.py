@@ -34,7 +34,7 @@ from ..search.choose_space import AUTO, check_images, check_splits
 from ..search.score import SCORE
 from ..speed import measure
 from ..time_plan import rescale_recipe
-from ..train.prepare import TRAIN, PreparedTraining, loading_of, prepare_training
+from ..train.prepare import TRAIN, PreparedTraining, balanced, loading_of, prepare_training
 from ..train.supernet_run import trained_supernet
 from .plan import ScalePlan, make_plan
 from .request import ORDER_NETWORKS, ScaleRequest
@@ -78,6 +78,7 @@ def scale(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    balance: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
     save: str | Path | None = None,
@@ -116,6 +117,8 @@ def scale(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
+            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
@@ -129,7 +132,7 @@ def scale(
     request = ScaleRequest(
         source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds,
         population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device,
-        precision, seed, image_size, valid,
+        precision, seed, image_size, valid, balance,
     )  # fmt: skip
     saving = saver(save, dry_run, "scale", scale, settled_family)
     family = run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
@@ -157,7 +160,7 @@ class ScaleJob(Job[ScalePlan, Family]):
         training, budgets, notes = _training(request, send)
         for line in notes:
             send(Event("prepare", line))
-        recipe = network_recipe(request.retrain_recipe)
+        recipe, _ = balanced(network_recipe(request.retrain_recipe), request.balance, training.dataset)
         return cls(request, training, budgets, recipe, training.hardware.workers(request.workers), notes)
 
     @property
@@ -295,7 +298,7 @@ def _training(request: ScaleRequest, send: OnEvent) -> tuple[PreparedTraining, B
     training = prepare_training(
         space, loading, hardware=hardware, dataset=dataset,
         sampler={"name": "hierarchical", "prior": request.prior} if request.recipe is None else None,
-        recipe=request.recipe, steps=request.steps, on_event=send,
+        recipe=request.recipe, steps=request.steps, balance=request.balance, on_event=send,
     )  # fmt: skip
     return training, budgets, (*check_images(training.dataset), *more, *training.notes)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ...datasets.balance import AUTO as BALANCE_AUTO
+from ...datasets.balance import check_way
 from ...errors import InputError, UnknownNameError
 from ...scaling.budgets import MAX_STAGES
 from ...scaling.generalise import DEFAULT_FAMILY, FAMILIES
@@ -48,6 +50,7 @@ class ScaleRequest(Request):
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
+    balance: str = BALANCE_AUTO
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "stages": 1, "extrapolate": 0, "steps": 1, "network_steps": 1, "bases": 1, "rounds": 1, "population": 2,
@@ -56,6 +59,7 @@ class ScaleRequest(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_way(self.balance)
         total = self.stages + self.extrapolate
         if total > MAX_STAGES:
             raise InputError(f"stages and extrapolated ones together must be at most {MAX_STAGES}, got {total}")

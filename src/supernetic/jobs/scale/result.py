@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...diagnostics import AllDiagnostics, read_diagnostics
 from ...ranking.sentences import trust_sentences
 from ...result import Result
 from ...runs.directory import read_records, read_settings
@@ -43,6 +44,11 @@ class Family(Result):
     def report(self) -> Path:
         """The page about this run."""
         return Path(self.run) / REPORT
+
+    @property
+    def diagnostics(self) -> AllDiagnostics:
+        """By the name of each tested network: confusions, figures of each class, calibration, mistakes."""
+        return read_diagnostics(self.run)
 
     def lines(self) -> list[str]:
         """A summary for people."""

@@ -18,7 +18,8 @@ from ...errors import InputError
 from ...evaluators import Evaluator
 from ...evaluators.cost import COSTS
 from ...hardware import Hardware, settle_hardware
-from ...networks.scores import SCORES
+from ...metrics import label
+from ...networks.scores import ALL_SCORES, BY_CLASS
 from ...objective import Constraint, Objective, combine
 from ...parallel.workers import kept_workers
 from ...progress import Event, OnEvent
@@ -41,7 +42,7 @@ from ..request_text import saver
 from ..speed import measure
 from ..time_plan import FINISH, rescale_recipe
 from ..train.job import training_memory
-from ..train.prepare import TRAIN, PreparedTraining, loading_of, prepare_training
+from ..train.prepare import TRAIN, PreparedTraining, balanced, loading_of, prepare_training
 from ..train.supernet_run import trained_supernet
 from .choose_augment import choose_augment
 from .choose_space import check_budget, check_images, check_splits, choose_space, count_networks
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 RANKED_SHARING = ("choice", "cell")  # ways of sharing weights for which the rank ensemble was chosen
+DECIDING = tuple(f"valid/{name}" for name in BY_CLASS)  # metrics that networks are compared by, if an objective says so
 NO_EVIDENCE, FULL_EVIDENCE = "none", "full"
 CONTROL_KINDS = 4  # controls beside the random ones: plain, resnet, largest, mobilenetv2
 MEASURED_ARCHS = 24  # that are drawn to see how fast everything is
@@ -101,6 +103,7 @@ def search(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    balance: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
     save: str | Path | None = None,
@@ -155,6 +158,8 @@ def search(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
+            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
@@ -172,7 +177,7 @@ def search(
         evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
         stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, precision=precision,
-        seed=seed, image_size=image_size, valid=valid,
+        seed=seed, image_size=image_size, valid=valid, balance=balance,
     )  # fmt: skip
     saving = saver(save, dry_run, "search", search, settled_search)
     with kept_workers():  # every round of the race needs them again
@@ -198,6 +203,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     retrain: str
     workers: int
     reasons: tuple[str, ...]  # why this space, and why a supernet or none
+    decides: str = ACCURACY  # the metric of validation images by which networks are compared
 
     @classmethod
     def prepare(cls, request: SearchRequest, send: OnEvent) -> SearchJob:
@@ -205,7 +211,11 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         goals = _goals(request)
         supernet, reason = _needs_supernet(request, goals)
         training, reasons = _training(request, goals, send)
-        send(Event("prepare", reason))
+        decides, why = _decides(goals)
+        for line in (reason, *why):
+            send(Event("prepare", line))
+        if not supernet:
+            goals = _without_supernet(goals)
         by_rank = request.objectives or request.preset or training.space.sharing in RANKED_SHARING or not supernet
         if not by_rank:
             goals = replace(goals, objectives=(Objective(SCORE, False), *goals.objectives[1:]))
@@ -213,9 +223,11 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         if mode == "auto":
             mode = "check" if supernet and training.space.sharing in ("elastic", "scaled") else "scratch"
         _check_searcher(request, goals, training)
-        recipe, baselines = network_recipe(request.retrain_recipe), _baselines(request, training)
+        recipe, told = balanced(network_recipe(request.retrain_recipe), request.balance, training.dataset)
+        baselines = _baselines(request, training)
         workers = training.hardware.workers(request.workers)
-        return cls(request, goals, training, recipe, baselines, supernet, mode, workers, (*reasons, reason))
+        reasons = (*reasons, reason, *why, *told)
+        return cls(request, goals, training, recipe, baselines, supernet, mode, workers, reasons, decides)
 
     @property
     def title(self) -> str:
@@ -422,7 +434,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             retrain=self.retrain, score=self._score(), workers=self.workers, seed=training.seed,
             supernet=supernet if self.supernet else None, scorer=scorer, candidates=entries, baselines=self.baselines,
             compares_finished=self.request.evidence == FULL_EVIDENCE and bool(plan.limit),
-            hardware=self.hardware.of_networks,
+            hardware=self.hardware.of_networks, decides=self.decides,
         )  # fmt: skip
         race = Race(comparison, plan, plan.models, self.request.evidence, self.goals.where)
         if plan.rounds:
@@ -465,7 +477,7 @@ def _goals(request: SearchRequest) -> Goals:
     """Objectives and limits with full names; which score is the default depends on the space, which is chosen later."""
     own = () if request.evaluator is None else request.evaluator.metrics
     names = [
-        *COSTS, *(f"valid/{s}" for s in SCORES), SUBSET_TRAINING, RANK, *map(full_name, PROXIES), MILLISECONDS,
+        *COSTS, *(f"valid/{s}" for s in ALL_SCORES), SUBSET_TRAINING, RANK, *map(full_name, PROXIES), MILLISECONDS,
         *own,
     ]  # fmt: skip
     score = Objective(ACCURACY if request.preset else RANK, True)
@@ -473,9 +485,24 @@ def _goals(request: SearchRequest) -> Goals:
     return replace(goals, where=tuple(combine(goals.where).values()))
 
 
+def _decides(goals: Goals) -> tuple[str, tuple[str, ...]]:
+    """The metric by which trained networks are compared, and why if it is not accuracy."""
+    named = [o.name for o in goals.objectives if o.maximise and o.name in DECIDING]
+    if not named:
+        return ACCURACY, ()
+    return named[0], (f"networks are compared by {label(named[0])}, which an objective names, not by accuracy",)
+
+
+def _without_supernet(goals: Goals) -> Goals:
+    """Scores that only a supernet or a training gives are left to the race: until then, the rank ensemble stands in."""
+    objectives = [Objective(RANK, True) if o.name in DECIDING else o for o in goals.objectives]
+    return replace(goals, objectives=tuple(dict.fromkeys(objectives)))
+
+
 def _needs_supernet(request: SearchRequest, goals: Goals) -> tuple[bool, str]:
     """Whether a supernet is trained, and why."""
-    names = [*(o.name for o in goals.objectives), *(c.name for c in goals.where)]
+    objectives = [o.name for o in goals.objectives if o.name not in DECIDING]  # those are measured in the race
+    names = [*objectives, *(c.name for c in goals.where)]
     given = {
         f"--retrain {request.retrain}": request.retrain in ("inherit", "none"),
         "--recipe": request.recipe is not None,
@@ -511,7 +538,7 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
     training = prepare_training(
         text if isinstance(request.space, str) else space, loading, hardware=hardware, dataset=dataset,
         sampler=request.sampler, recipe=request.recipe, steps=request.steps, stabiliser=request.stabiliser,
-        on_event=send,
+        balance=request.balance, on_event=send,
     )  # fmt: skip
     notes = check_images(training.dataset)
     budget = check_budget(training.supernet.space, goals.where)

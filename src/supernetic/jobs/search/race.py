@@ -2,7 +2,8 @@
 
 The first round is the step `compare`: all networks are trained alike, which is the evidence. Then they race by
 successive halving: those with the best validation accuracy go on, each from the weights that it has. The winner is the
-recommended model. Cheaper networks that are still useful are handed over beside it.
+recommended model. Cheaper networks that are still useful are handed over beside it. Where an objective names macro F1
+or balanced accuracy, that metric takes the place of accuracy.
 
 Paper: Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization", arXiv
 1502.07943. Differences: the sizes of the rounds follow from the time, and the winner gets most of it.
@@ -46,7 +47,7 @@ from .plan import SearchPlan
 if TYPE_CHECKING:
     from ...networks.pool import Training
 
-ACCURACY, CROSS_ENTROPY = "valid/accuracy", "valid/cross_entropy"
+CROSS_ENTROPY = "valid/cross_entropy"
 MIN_ROUND_STEPS = 20  # below this a training says nothing
 USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network below it is not handed over
 MAX_PARTS = 4  # of the last training
@@ -155,7 +156,7 @@ class Race:
         After equal time, accuracies compare networks of about equal speed. A slow one has seen fewer images, and may
         overtake the others later. Where the time is too short for that, accuracy alone counts.
         """
-        by_accuracy = sorted(running, key=_standing(records))
+        by_accuracy = sorted(running, key=self._standing(records))
         by_speed = sorted(by_accuracy, key=lambda n: -(records[n].steps or 0))
         half = (len(by_speed) + 1) // 2
         fast, slow = ([n for n in by_accuracy if n in part] for part in (by_speed[:half], by_speed[half:]))
@@ -171,11 +172,11 @@ class Race:
 
         def key(name: str) -> tuple[float, float]:
             record = records[name]
-            negative, entropy = _standing(records)(name)
+            negative, entropy = self._standing(records)(name)
             if record.first is None or not self.plan.finish:
                 return 100 + negative, entropy
             spent, begin = sum(self.plan.rounds), self.plan.rounds[0]
-            first = 100 - _accuracy(record, first=True)
+            first = 100 - self._accuracy(record, first=True)
             return later_error((begin, first), (spent, 100 + negative), spent * self._growth(rounds)), entropy
 
         return key
@@ -238,6 +239,7 @@ class Race:
                 trained=numbers(result.metrics),
                 steps=(before.steps or 0) + steps[name],
                 first_key=before.first_key or before.key,
+                keys=(*before.trainings, result.key),
                 first=before.first or before.trained,
             )
 
@@ -271,19 +273,19 @@ class Race:
         """Names of useful networks that cost less than the best one, none of them beaten by a cheaper one."""
         top = records[best]
         chance = 100 / len(self.comparison.dataset.classes)
-        least = chance + USEFUL_SHARE * (_accuracy(top, first=True) - chance)
+        least = chance + USEFUL_SHARE * (self._accuracy(top, first=True) - chance)
         useful = [
             r
             for n, r in records.items()
             if n != best
             and self._can_be_handed_over(r)
             and (r.macs or 0) < (top.macs or 0)
-            and _accuracy(r, True) >= least
+            and self._accuracy(r, True) >= least
         ]
-        useful.sort(key=lambda r: (r.macs or 0, -_accuracy(r, True)))
+        useful.sort(key=lambda r: (r.macs or 0, -self._accuracy(r, True)))
         front: list[NetworkRecord] = []
         for r in useful:
-            if not front or _accuracy(r, True) > _accuracy(front[-1], True):
+            if not front or self._accuracy(r, True) > self._accuracy(front[-1], True):
                 front.append(r)
         picked = equispaced([r.macs or 0 for r in front], self.keep - 1) if front and self.keep > 1 else []
         return [front[i].name for i in reversed(picked)]
@@ -336,7 +338,7 @@ class Race:
             lengths = partial(further_lengths, done, list(steps), at_once)
             steps = decided(run, f"finish-{done + 1}", lengths)
             self._train(run, records, steps, send, processes, (done / parts, (done + 1) / parts))
-        return min((n for n in steps if self._can_be_handed_over(records[n])), key=_standing(records))
+        return min((n for n in steps if self._can_be_handed_over(records[n])), key=self._standing(records))
 
     def _parts(self, processes: int) -> int:
         """In how many parts the last training is done. Before each the clock is looked at: the pace may have changed.
@@ -393,8 +395,28 @@ class Race:
         from ...networks.training import measure
 
         network = load_inherited(run, record.name).to(self.comparison.hardware.device)
-        inherited = measure(network, network.blueprint.resolution, self.comparison.dataset, (ACCURACY,))[ACCURACY]
-        return INHERITED if inherited > _accuracy(record) else TRAINED
+        decides = self.comparison.decides
+        inherited = measure(network, network.blueprint.resolution, self.comparison.dataset, (decides,))[decides]
+        return INHERITED if inherited > self._accuracy(record) else TRAINED
+
+    def _standing(self, records: Mapping[str, NetworkRecord]) -> Callable[[str], tuple[float, float]]:
+        """The order of the race: the metric that decides, then cross-entropy."""
+
+        def key(name: str) -> tuple[float, float]:
+            record = records[name]
+            entropy = (record.trained or record.score or {}).get(CROSS_ENTROPY)
+            return -self._accuracy(record), inf if entropy is None else entropy
+
+        return key
+
+    def _accuracy(self, record: NetworkRecord, first: bool = False) -> float:
+        """Validation accuracy, or whatever else decides, after all training or after the first round.
+
+        By the supernet if nothing was trained.
+        """
+        metrics: MetricValues = (record.first if first else None) or record.trained or record.score or {}
+        value = metrics.get(self.comparison.decides)
+        return -inf if value is None else value
 
 
 def decided(run: Run, what: str, decide: Callable[[], Mapping[str, int]]) -> dict[str, int]:
@@ -448,24 +470,6 @@ def later_error(before: tuple[float, float], now: tuple[float, float], later: fl
         return e2
     slope = log(e1 / e2) / log(t2 / t1)
     return e2 * float((later / t2) ** (-FLATTENING * slope))
-
-
-def _standing(records: Mapping[str, NetworkRecord]) -> Callable[[str], tuple[float, float]]:
-    """The order of the race: accuracy, then cross-entropy."""
-
-    def key(name: str) -> tuple[float, float]:
-        record = records[name]
-        entropy = (record.trained or record.score or {}).get(CROSS_ENTROPY)
-        return -_accuracy(record), inf if entropy is None else entropy
-
-    return key
-
-
-def _accuracy(record: NetworkRecord, first: bool = False) -> float:
-    """Validation accuracy after all training, or after the first round; by the supernet if nothing was trained."""
-    metrics: MetricValues = (record.first if first else None) or record.trained or record.score or {}
-    value = metrics.get(ACCURACY)
-    return -inf if value is None else value
 
 
 def _blueprint(path: Path) -> Blueprint:

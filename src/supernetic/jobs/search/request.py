@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ...datasets.balance import AUTO, check_way
 from ...errors import UnknownNameError
 from ...evaluators import Evaluator
 from ...objective import Constraint, Objective
@@ -56,6 +57,7 @@ class SearchRequest(Request):
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
+    balance: str = AUTO
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "keep": 1, "population": 2, "generations": 1, "evaluations": 2, "steps": 1, "network_steps": 1, "limit": 1,
@@ -65,6 +67,7 @@ class SearchRequest(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_way(self.balance)
         if self.retrain not in RETRAIN_MODES:
             raise UnknownNameError("way to retrain", self.retrain, RETRAIN_MODES)
         if self.evidence not in EVIDENCE:

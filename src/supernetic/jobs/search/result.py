@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...diagnostics import AllDiagnostics, Diagnostics, network_diagnostics, read_diagnostics
 from ...errors import UnknownNameError
 from ...objective import show_quantity
 from ...ranking.sentences import trust_sentences
@@ -49,6 +50,11 @@ class FoundModel:
 
         return load_model(Path(self.path))
 
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What it gets right and wrong on the test images; refused for a model that is no longer in its run."""
+        return network_diagnostics(Path(self.path).parent.parent, self.name)
+
 
 class FoundModels(dict[str, FoundModel]):
     """Models by name; the error for an unknown name lists those that exist."""
@@ -86,6 +92,11 @@ class SearchResult(Result):
         return None if network is None else self.models.get(network.name)
 
     @property
+    def diagnostics(self) -> AllDiagnostics:
+        """By the name of each tested network: confusions, figures of each class, calibration, mistakes."""
+        return read_diagnostics(self.run)
+
+    @property
     def trials(self) -> Trials:
         """Every architecture that was evaluated; `trials.to_frame()` is a table of them."""
         return read_trials(self.run)
@@ -99,6 +110,11 @@ class SearchResult(Result):
         """The metric that networks were searched by."""
         return str((self.trust.get("tau") or {}).get("score", "valid/cross_entropy"))
 
+    @property
+    def decides(self) -> str:
+        """The metric of validation images that networks were compared by."""
+        return str(self.trust.get("decides", ACCURACY))
+
     def lines(self) -> list[str]:
         """A summary for people."""
         if self.planned is not None:
@@ -111,7 +127,7 @@ class SearchResult(Result):
             f"{self.space} on {self.data}: {_count(self.front, 'network')} on the front, "
             f"{_count(self.models, 'model')}",
             "",
-            *columns(_table(self.networks, self.score)),
+            *columns(_table(self.networks, self.score, self.decides)),
             "",
             *trust_sentences(self.trust),
             *(f"note: {n}" for n in self.notes),
@@ -122,7 +138,7 @@ class SearchResult(Result):
 
     def _repr_html_(self) -> str:
         """The recommendation and a table, for notebooks."""
-        headings, *rows = _table(self.networks, self.score)
+        headings, *rows = _table(self.networks, self.score, self.decides)
         cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         heads = "".join(f"<th>{escape(h)}</th>" for h in headings)
@@ -156,10 +172,16 @@ class PlannedSearch(Result):
 
 
 STAR = "*"  # marks the recommended model
+ACCURACY = "valid/accuracy"  # what decides, unless an objective says otherwise
 
 
-def _table(networks: Sequence[NetworkRecord], score: str) -> list[list[str]]:
+def _table(networks: Sequence[NetworkRecord], score: str, decides: str = ACCURACY) -> list[list[str]]:
     """The headings, then a row for each network; without columns about which nothing is known."""
+    split, _, name = decides.partition("/")
+    other = {
+        f"{split} {name.replace('_', ' ')}": [show_metric(r.trained, decides) for r in networks],
+        f"test {name.replace('_', ' ')}": [show_metric(r.exported_test, f"test/{name}") for r in networks],
+    }
     always = {"network": [f"{STAR} {r.name}" if r.recommended else r.name for r in networks]}
     sometimes = {
         "MACs": [show_cost(r.macs) for r in networks],
@@ -168,6 +190,7 @@ def _table(networks: Sequence[NetworkRecord], score: str) -> list[list[str]]:
         "steps": ["-" if r.steps is None else f"{r.steps:,}" for r in networks],
         "valid %": [show_metric(r.trained, "valid/accuracy") for r in networks],
         "test %": [show_metric(r.exported_test, "test/accuracy") for r in networks],
+        **({} if decides == ACCURACY else other),
     }
     known = {heading: cells for heading, cells in sometimes.items() if any(cell != "-" for cell in cells)}
     table = {**always, **known, "architecture": [r.label for r in networks]}

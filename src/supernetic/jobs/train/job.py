@@ -53,6 +53,7 @@ def train(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    balance: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -82,6 +83,8 @@ def train(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
+            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest.
         out: The run directory.
         dry_run: Check everything, return what would be done, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -93,7 +96,7 @@ def train(
     snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
     request = TrainRequest(
         space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
-        snapshots, latency, start, tensorboard, seed, image_size, valid,
+        snapshots, latency, start, tensorboard, seed, image_size, valid, balance,
     )  # fmt: skip
     return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
@@ -173,6 +176,7 @@ class TrainJob(Job[TrainPlan, TrainResult]):
             stabiliser=request.stabiliser,
             latency=request.latency,
             start=request.start,
+            balance=request.balance,
             on_event=send,
         )
         if kept := snapshot_steps(request.snapshots, training.settings["steps"]):

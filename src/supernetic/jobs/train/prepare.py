@@ -178,6 +178,7 @@ def prepare_training(
     stabiliser: str = "",
     latency: str | Path | None = None,
     start: str | Path | None = None,
+    balance: str = "none",
     on_event: OnEvent = ignore,
 ) -> PreparedTraining:
     """Everything about a training, checked; nothing is written.
@@ -193,6 +194,7 @@ def prepare_training(
         stabiliser: What takes the place of skips, such as `skip` or `skip:identity`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
         start: A finished run of the same space to take the weights from.
+        balance: How classes of unequal size are balanced: `none`, `weights`, `sampling` or `auto`.
         on_event: Receives what is done with images that do not fit into memory.
 
     Returns:
@@ -208,7 +210,7 @@ def prepare_training(
     parent = None if start is None else str(Path(start).resolve())
     supernet = untrained(fitted, stabiliser, seed, parent)
     dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading, on_event)
-    settled = _recipe(recipe, sampler, steps, fitted)
+    settled, told = balanced(_recipe(recipe, sampler, steps, fitted), balance, dataset)
     batches = _batches(dataset, settled, seed, hardware.processes)
     latencies = None if latency is None else str(Path(latency).resolve())
     schedule = plan_for(supernet, batches, _with_latencies(settled, supernet.space, latencies), settled)
@@ -226,7 +228,7 @@ def prepare_training(
     }
     if hardware.processes == 1:
         supernet.to(hardware.device)
-    return PreparedTraining(fitted, supernet, dataset, settled, settings, (*notes, *more))
+    return PreparedTraining(fitted, supernet, dataset, settled, settings, (*notes, *more, *told))
 
 
 def _as_networks_take_it(
@@ -281,6 +283,14 @@ def _recipe(
     return dataclasses.replace(base, sampler=chosen, length=length)
 
 
+def balanced(recipe: Recipe, balance: str, dataset: Dataset) -> tuple[Recipe, tuple[str, ...]]:
+    """A recipe with classes balanced as requested, and a note if that was decided here."""
+    from ...datasets.balance import choose_balance
+
+    way, note = choose_balance(balance, dataset, recipe.balance)
+    return dataclasses.replace(recipe, balance=way), note  # type: ignore[arg-type]
+
+
 def loading_of(
     data: str | Path, limit: int | None, seed: int, image_size: int | None = None, valid: float | None = None
 ) -> dict[str, Any]:
@@ -304,4 +314,5 @@ def _batches(dataset: Dataset, recipe: Recipe, seed: int, world: int = 1) -> Any
     from ...datasets.batches import Batches
 
     augment = parse(recipe.augment) if recipe.augment else None
-    return Batches(dataset, "train", recipe.batch_size, seed, augment, world=world)
+    sampling = recipe.balance == "sampling"
+    return Batches(dataset, "train", recipe.batch_size, seed, augment, world=world, balanced=sampling)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...datasets.balance import AUTO, check_way
 from ...samplers.step import Sampler
 from ...space import Space
 from ..request import IMAGE_MINIMUM, Request
@@ -37,6 +38,7 @@ class TrainRequest(Request):
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
+    balance: str = AUTO
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "steps": 1,
@@ -47,3 +49,7 @@ class TrainRequest(Request):
         **IMAGE_MINIMUM,
     }
     LISTS: ClassVar[tuple[str, ...]] = ("snapshots",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_way(self.balance)

@@ -10,6 +10,7 @@ from ...ranking.sentences import show_epochs
 from ...ranking.trust import wilson
 from ...runs import files
 from ...runs.view import MODEL_FILES, Model, RunView
+from ..diagnostics import deciding_columns
 from ..paste import bibtex, markdown
 from ..recommendation import epochs_of
 from ..summary_text import UNKNOWN, percent, score_label, show
@@ -54,6 +55,7 @@ def model_table(run: RunView) -> tuple[list[str], list[Row]]:
         "steps": [UNKNOWN if m.steps is None else f"{m.steps:,}" for m in run.models],
         "epochs": [UNKNOWN if (e := epochs_of(m.steps, run.trust)) is None else show_epochs(e) for m in run.models],
         "validation": [percent(m.trained.get("valid/accuracy")) for m in run.models],
+        **deciding_columns(run),
         **_first_round(run),
         score_label(run, score): [show(score, m.score.get(score)) for m in run.models],
     }

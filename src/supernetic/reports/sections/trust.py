@@ -70,17 +70,18 @@ def trust(run: RunView) -> dict[str, Any]:
 
 
 def _plot(run: RunView, score: str) -> str:
-    """The score against accuracy after a training that was alike."""
+    """The score against accuracy, or the metric that decides, after a training that was alike."""
+    truth = str(run.trust.get("decides", TRUTH))
     dots = [
         plots.Dot(
             m.score[score],
-            m.first[TRUTH],
-            f"{m.name}\n{score_label(run, score)} {show(score, m.score[score])}\ntrained {show(TRUTH, m.first[TRUTH])}",
+            m.first[truth],
+            f"{m.name}\n{score_label(run, score)} {show(score, m.score[score])}\ntrained {show(truth, m.first[truth])}",
             m.role,
             m.name if m.chosen else "",
         )
         for m in run.models
-        if score in m.score and TRUTH in m.first
+        if score in m.score and truth in m.first
     ]
     if len(dots) < 2:
         return ""
@@ -92,7 +93,7 @@ def _plot(run: RunView, score: str) -> str:
             descending=descending,
             pad=0.08,
         ),
-        plots.axis((d.y for d in dots), f"{metrics.label(TRUTH)} after training, %", pad=0.1),
+        plots.axis((d.y for d in dots), f"{metrics.label(truth)} after training, %", pad=0.1),
         height=380,
     )
-    return frame.svg(plots.dots(frame, dots), f"score against accuracy after training of {len(dots)} networks")
+    return frame.svg(plots.dots(frame, dots), f"score against {metrics.label(truth)} after training of {len(dots)} networks")
