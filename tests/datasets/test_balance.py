@@ -75,12 +75,18 @@ def test_processes_share_a_balanced_batch() -> None:
 
 
 def test_auto_balances_only_what_is_clearly_unequal_and_says_so() -> None:
-    assert choose_balance("auto", unequal(1)) == ("none", ())
-    assert choose_balance("auto", unequal(2)) == ("none", ())
-    way, (note,) = choose_balance("auto", unequal(8))
+    assert choose_balance("auto", unequal(1), classes_alike=True) == ("none", ())
+    assert choose_balance("auto", unequal(2), classes_alike=True) == ("none", ())
+    way, (note,) = choose_balance("auto", unequal(8), classes_alike=True)
     assert way == "sampling"
     smallest = min(unequal(8).counts("train"))
     assert f"'t-shirt' has {smallest}" in note
+
+
+def test_auto_does_not_lower_the_accuracy_that_counts() -> None:
+    way, (note,) = choose_balance("auto", unequal(8))
+    assert way == "none"
+    assert "--balance sampling if small classes matter as much" in note
 
 
 @pytest.mark.parametrize("way", ["none", "weights", "sampling"])

@@ -135,7 +135,7 @@ Valid = Annotated[
 ]
 Balance = Annotated[
     str,
-    typer.Option(help="Balance unequal classes: none, weights (in the loss), sampling, auto (sampling if unequal)."),
+    typer.Option(help="Balance unequal classes: none, weights (in the loss), sampling, auto (by what decides)."),
 ]
 ImageCache = Annotated[
     str,

@@ -12,7 +12,7 @@ AUTO, NONE, WEIGHTS, SAMPLING = "auto", "none", "weights", "sampling"
 WAYS = (AUTO, NONE, WEIGHTS, SAMPLING)  # to balance classes
 CLEAR_IMBALANCE = 3.0  # times as many images in the largest class as in the smallest (docs/findings/balance.md)
 MOST_WEIGHT = 10  # of an image, relative to one of the largest class
-AUTO_WAY = SAMPLING  # what `auto` chooses beyond that
+AUTO_WAY = SAMPLING  # what `auto` chooses beyond that, if classes count alike
 
 
 def check_way(way: str) -> None:
@@ -21,16 +21,20 @@ def check_way(way: str) -> None:
         raise UnknownNameError("way to balance classes", way, WAYS)
 
 
-def choose_balance(requested: str, dataset: Dataset, own: str = NONE) -> tuple[str, tuple[str, ...]]:
+def choose_balance(
+    requested: str, dataset: Dataset, own: str = NONE, *, classes_alike: bool = False
+) -> tuple[str, tuple[str, ...]]:
     """Settle how classes of unequal size are balanced in training.
 
     Args:
-        requested: `none`, `weights`, `sampling`, or `auto`: sampling, if sizes are clearly unequal.
+        requested: `none`, `weights`, `sampling`, or `auto`: sampling, if sizes are clearly unequal and classes count
+            alike. Where images count alike, balancing would lower what counts.
         dataset: the images.
         own: what a recipe says; it comes before `auto`.
+        classes_alike: whether networks are compared by a metric in which every class counts alike.
 
     Returns:
-        `none`, `weights` or `sampling`, and a note if `auto` chose one of them.
+        `none`, `weights` or `sampling`, and a note if classes are clearly unequal and `auto` had to choose.
     """
     check_way(requested)
     if requested != AUTO:
@@ -40,11 +44,10 @@ def choose_balance(requested: str, dataset: Dataset, own: str = NONE) -> tuple[s
     (most, largest), (least, smallest) = max(present), min(present)
     if own != NONE or most <= CLEAR_IMBALANCE * least:
         return own, ()
-    note = (
-        f"classes are unequal: {largest!r} has {most:,} training images, {smallest!r} has {least:,}; "
-        f"in training, images of small classes come more often (--balance {AUTO_WAY}; none switches it off)"
-    )
-    return AUTO_WAY, (note,)
+    unequal = f"classes are unequal: {largest!r} has {most:,} training images, {smallest!r} has {least:,}; "
+    if classes_alike:
+        return AUTO_WAY, (f"{unequal}images of small classes come more often (--balance none switches that off)",)
+    return NONE, (f"{unequal}all images count alike (--balance {AUTO_WAY} if small classes matter as much)",)
 
 
 def class_weights(labels: Labels, classes: int) -> npt.NDArray[np.float64]:

@@ -118,7 +118,7 @@ def scale(
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
-            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest.
+            epoch), or `auto`: none, with a word about it.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by

@@ -159,7 +159,8 @@ def search(
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
-            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest.
+            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest and an
+            objective names `f1` or `balanced_accuracy`.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
@@ -223,7 +224,8 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         if mode == "auto":
             mode = "check" if supernet and training.space.sharing in ("elastic", "scaled") else "scratch"
         _check_searcher(request, goals, training)
-        recipe, told = balanced(network_recipe(request.retrain_recipe), request.balance, training.dataset)
+        own, alike = network_recipe(request.retrain_recipe), decides != ACCURACY
+        recipe, told = balanced(own, request.balance, training.dataset, classes_alike=alike)
         baselines = _baselines(request, training)
         workers = training.hardware.workers(request.workers)
         reasons = (*reasons, reason, *why, *told)
@@ -538,7 +540,7 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
     training = prepare_training(
         text if isinstance(request.space, str) else space, loading, hardware=hardware, dataset=dataset,
         sampler=request.sampler, recipe=request.recipe, steps=request.steps, stabiliser=request.stabiliser,
-        balance=request.balance, on_event=send,
+        balance=request.balance, classes_alike=_decides(goals)[0] != ACCURACY, on_event=send,
     )  # fmt: skip
     notes = check_images(training.dataset)
     budget = check_budget(training.supernet.space, goals.where)

@@ -84,7 +84,7 @@ def train(
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
-            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest.
+            epoch), or `auto`: none, with a word about it.
         out: The run directory.
         dry_run: Check everything, return what would be done, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).

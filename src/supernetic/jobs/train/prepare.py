@@ -179,6 +179,7 @@ def prepare_training(
     latency: str | Path | None = None,
     start: str | Path | None = None,
     balance: str = "none",
+    classes_alike: bool = False,
     on_event: OnEvent = ignore,
 ) -> PreparedTraining:
     """Everything about a training, checked; nothing is written.
@@ -195,6 +196,7 @@ def prepare_training(
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
         start: A finished run of the same space to take the weights from.
         balance: How classes of unequal size are balanced: `none`, `weights`, `sampling` or `auto`.
+        classes_alike: Whether networks are compared by a metric in which every class counts alike, for `auto`.
         on_event: Receives what is done with images that do not fit into memory.
 
     Returns:
@@ -210,7 +212,7 @@ def prepare_training(
     parent = None if start is None else str(Path(start).resolve())
     supernet = untrained(fitted, stabiliser, seed, parent)
     dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading, on_event)
-    settled, told = balanced(_recipe(recipe, sampler, steps, fitted), balance, dataset)
+    settled, told = balanced(_recipe(recipe, sampler, steps, fitted), balance, dataset, classes_alike=classes_alike)
     batches = _batches(dataset, settled, seed, hardware.processes)
     latencies = None if latency is None else str(Path(latency).resolve())
     schedule = plan_for(supernet, batches, _with_latencies(settled, supernet.space, latencies), settled)
@@ -283,11 +285,13 @@ def _recipe(
     return dataclasses.replace(base, sampler=chosen, length=length)
 
 
-def balanced(recipe: Recipe, balance: str, dataset: Dataset) -> tuple[Recipe, tuple[str, ...]]:
+def balanced(
+    recipe: Recipe, balance: str, dataset: Dataset, *, classes_alike: bool = False
+) -> tuple[Recipe, tuple[str, ...]]:
     """A recipe with classes balanced as requested, and a note if that was decided here."""
     from ...datasets.balance import choose_balance
 
-    way, note = choose_balance(balance, dataset, recipe.balance)
+    way, note = choose_balance(balance, dataset, recipe.balance, classes_alike=classes_alike)
     return dataclasses.replace(recipe, balance=way), note  # type: ignore[arg-type]
 
 

@@ -96,4 +96,6 @@ def _plot(run: RunView, score: str) -> str:
         plots.axis((d.y for d in dots), f"{metrics.label(truth)} after training, %", pad=0.1),
         height=380,
     )
-    return frame.svg(plots.dots(frame, dots), f"score against {metrics.label(truth)} after training of {len(dots)} networks")
+    return frame.svg(
+        plots.dots(frame, dots), f"score against {metrics.label(truth)} after training of {len(dots)} networks"
+    )
