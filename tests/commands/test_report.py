@@ -55,7 +55,7 @@ def test_why_a_model(searched: Path) -> None:
     assert result.page is None
     assert result.lines()[0].startswith("model-2: ")
     assert result.to_json()["why"] == result.lines()
-    assert " with no more MACs, 0 have a better c10_valid_200" in result.lines()[1]
+    assert " with no more MACs, 0 have a better c10_valid_200" in "\n".join(result.lines())
 
 
 def test_bad_input_is_named(searched: Path, tmp_path: Path) -> None:

@@ -159,8 +159,8 @@ def search(
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
-            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest and an
-            objective names `f1` or `balanced_accuracy`.
+            epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest and
+            an objective names `f1` or `balanced_accuracy`.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
