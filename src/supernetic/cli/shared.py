@@ -124,6 +124,9 @@ Valid = Annotated[
         help="Number of images to validate on or, below 1, their share, if none are set apart. [default: 0.1]"
     ),
 ]
+Int8 = Annotated[
+    str, typer.Option(help="Quantise models to int8 ONNX files too: auto (if the extra export is installed) or no.")
+]
 ImageCache = Annotated[
     str,
     typer.Option(

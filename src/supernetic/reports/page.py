@@ -36,6 +36,7 @@ from . import svg as plots
 from .augment_preview import preview
 from .drawing import Atlas, layer_rows
 from .front import front_plot
+from .int8 import int8_section
 from .paste import bibtex, command, markdown
 from .recommendation import epochs_of, recommendation
 from .summary_text import (
@@ -140,6 +141,7 @@ def page(run: RunView) -> dict[str, Any]:
         **_recommendation_section(run),
         **_front_section(run, atlas),  # after the drawings of the chosen, whose pieces come first
         **_model_section(run),
+        **int8_section(run),
         **_trust_section(run),
         **_search_section(run),
         **_run_section(run),

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ...training.schedule import Plan as Schedule
 
 WHOLE = (0.0, 1.0)  # of a schedule
-COMPARE, TEST, JUDGE, EXPORT = "compare", "test", "judge", "export"  # names of the steps
+COMPARE, QUANTISE, TEST = "compare", "quantise", "test"  # names of the steps
+JUDGE, EXPORT = "judge", "export"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Comparison:
         compares_finished: Whether the recommended model and its controls were all trained to the end, so that they are
             compared after all of their training and not after the first round.
         hardware: Where finished networks are trained and tested.
+        int8: Whether the models are quantised too.
     """
 
     space: Space
@@ -68,6 +70,7 @@ class Comparison:
     lengths: Callable[[Run, Sequence[Candidate]], Mapping[str, int]] | None = None
     compares_finished: bool = False
     hardware: Hardware = CPU
+    int8: bool = True
 
     def training(
         self,

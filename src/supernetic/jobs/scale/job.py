@@ -27,6 +27,7 @@ from ...searchers.mcea import MCEA
 from ...space import Arch
 from ...spaces.scaled import Scaled
 from ..compare.comparison import Comparison
+from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
 from ..search.choose_space import AUTO, check_images, check_splits
@@ -77,6 +78,7 @@ def scale(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    int8: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -114,6 +116,7 @@ def scale(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        int8: Whether models are quantised too: `auto` (where the extra `export` is installed) or `no`.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -125,7 +128,7 @@ def scale(
     request = ScaleRequest(
         source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds,
         population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device,
-        precision, seed, image_size, valid,
+        precision, seed, image_size, valid, int8,
     )  # fmt: skip
     return run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
@@ -257,7 +260,7 @@ class ScaleJob(Job[ScalePlan, Family]):
             space=self.space, dataset=training.dataset, loading=training.settings["load"], recipe=finished,
             retrain="scratch", score=SCORE, workers=self.workers, seed=training.seed, supernet=supernet,
             scorer=family.evaluate, candidates=lambda run: (family.networks(run), ()), derives=False,
-            hardware=self.hardware.of_networks,
+            hardware=self.hardware.of_networks, int8=require_mode(request.int8),
         )  # fmt: skip
         return [
             Step(TRAIN, SUPERNET, lambda run: training.fit(run, send)),

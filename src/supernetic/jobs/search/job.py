@@ -34,6 +34,7 @@ from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
 from ..compare.candidates import BASELINE, Candidate, candidates
 from ..compare.comparison import COMPARE, Comparison
+from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
 from ..speed import measure
@@ -98,6 +99,7 @@ def search(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    int8: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -151,6 +153,7 @@ def search(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        int8: Whether models are quantised too: `auto` (where the extra `export` is installed) or `no`.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -166,7 +169,7 @@ def search(
         evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
         stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, precision=precision,
-        seed=seed, image_size=image_size, valid=valid,
+        seed=seed, image_size=image_size, valid=valid, int8=int8,
     )  # fmt: skip
     with kept_workers():  # every round of the race needs them again
         return run_job(partial(SearchJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
@@ -403,7 +406,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             retrain=self.retrain, score=self._score(), workers=self.workers, seed=training.seed,
             supernet=supernet if self.supernet else None, scorer=scorer, candidates=entries, baselines=self.baselines,
             compares_finished=self.request.evidence == FULL_EVIDENCE and bool(plan.limit),
-            hardware=self.hardware.of_networks,
+            hardware=self.hardware.of_networks, int8=require_mode(self.request.int8),
         )  # fmt: skip
         race = Race(comparison, plan, plan.models, self.request.evidence, self.goals.where)
         if plan.rounds:

@@ -13,6 +13,7 @@ from ...objective import Constraint, Objective
 from ...samplers.step import Sampler
 from ...searchers import Searcher
 from ...space import Space
+from ..compare.int8 import require_mode
 from ..request import IMAGE_MINIMUM, Request
 
 RETRAIN_MODES = ("auto", "scratch", "inherit", "none")
@@ -56,6 +57,7 @@ class SearchRequest(Request):
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
+    int8: str = "auto"
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "keep": 1, "population": 2, "generations": 1, "evaluations": 2, "steps": 1, "network_steps": 1, "limit": 1,
@@ -71,6 +73,7 @@ class SearchRequest(Request):
             raise UnknownNameError("evidence", self.evidence, EVIDENCE)
         if self.supernet not in SUPERNET_MODES:
             raise UnknownNameError("choice of a supernet", self.supernet, SUPERNET_MODES)
+        require_mode(self.int8)
 
     @property
     def models(self) -> int:
