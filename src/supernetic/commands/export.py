@@ -138,7 +138,7 @@ def _quantised(run: Path, records: Sequence[NetworkRecord]) -> tuple[dict[str, I
         return found, [f"{r.name} has no int8 file: {error}" for r in missing]
     notes = []
     for r in missing:
-        int8, reason = measured_int8(read_network(run, r), dataset, settings["seed"])
+        int8, reason = measured_int8(read_network(run, r), dataset, settings.get("seed", 0))
         if int8 is None:
             notes.append(f"{r.name}: {reason}")
         else:

@@ -31,7 +31,7 @@ def int8_section(facts: Facts) -> list[str]:
     return [
         "## In 8-bit integers",
         "`model.int8.onnx` is the same network for onnxruntime, with the same input and output. Inside, weights have "
-        f"7 bits and activations 8, so that every processor gives the same logits.{ranges}",
+        f"7 bits and activations 8; 8-bit weights would overflow on some processors.{ranges}",
         "\n".join(f"| {' | '.join(row)} |" for row in table),
         *([f"**{warning('This model', facts)}**"] if loses_much(facts) else []),
     ]

@@ -65,6 +65,8 @@ def data_of(run: Path, settings: Mapping[str, Any]) -> Dataset:
     """
     from ...datasets import load
 
+    if "load" not in settings:
+        raise RunError(f"{run} does not say which images it was made from")
     dataset = load(**settings["load"])
     if dataset.fingerprint != settings["data"]["fingerprint"]:
         raise RunError(f"{run} was trained on other data than {dataset.source} holds now")
