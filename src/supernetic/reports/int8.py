@@ -8,7 +8,7 @@ from typing import Any
 from ..objective import show_quantity
 from ..ranking.int8 import IMAGES, loses_much, warning
 from ..runs.view import Model, RunView
-from .summary_text import UNKNOWN, interval, percent, points, show
+from .summary_text import SPACE, UNKNOWN, interval, percent, points, show
 
 HEAD = ("model", "float", "int8", "difference, points", "95 % interval", "latency, float", "latency, int8", "size")
 
@@ -42,8 +42,14 @@ def _row(model: Model, split: str) -> list[str]:
         percent(None if accuracy is None or lost is None else accuracy - lost),
         percent(accuracy),
         UNKNOWN if lost is None else points(lost),
-        UNKNOWN if low is None or high is None else interval(low, high),
+        UNKNOWN if low is None or high is None else _unbroken(interval(low, high)),
         show("latency/ms", facts.get("latency/float_ms")),
         show("latency/ms", facts.get("latency/ms")),
-        UNKNOWN if size is None or not float_size else f"{show_quantity(size)}B of {show_quantity(float_size)}B",
+        UNKNOWN
+        if size is None or not float_size
+        else _unbroken(f"{show_quantity(size)}B of {show_quantity(float_size)}B"),
     ]
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(" ", SPACE)

@@ -38,14 +38,13 @@ from ...runs.records import (
 )
 from ...space import Space
 from .comparison import TEST, Comparison
-from .int8 import test_int8
+from .int8 import LATENCY_S, test_int8
 from .train import load_inherited, numbers
 
 if TYPE_CHECKING:
     from torch import nn
 
 ACCURACY, MILLISECONDS = "valid/accuracy", "latency/ms"
-LATENCY_S = 1.0  # that the latency of one network is measured for
 
 Bools = npt.NDArray[np.bool_]
 
