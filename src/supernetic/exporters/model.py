@@ -30,7 +30,7 @@ from ..blueprint import Blueprint
 from ..errors import InputError, RunError
 from ..nn.network import Network, with_weights
 from ..runs.directory import TEMPORARY, temporary_name
-from ..runs.files import MODEL_INT8 as INT8
+from ..runs.files import MODEL_INT8
 from ..runs.records import MetricValues, int8_of
 from ..runs.trust import require_name
 from .card import Card, page
@@ -40,6 +40,7 @@ from .onnx import INPUT, OUTPUT, require_onnx, write_onnx
 FORMAT = 1
 MAX_RESOLUTION = 4096  # pixels; a received card must not make `predict` fill the memory
 WEIGHTS, RECORD, ONNX, LABELS, README = "model.safetensors", "model.json", "model.onnx", "labels.txt", "README.md"
+INT8 = MODEL_INT8
 FILES = {WEIGHTS, RECORD, ONNX, INT8, LABELS, README}
 SIZES = ("bytes", "float_bytes")  # what `model.json` says about the quantised file beside what was measured
 

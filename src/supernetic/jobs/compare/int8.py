@@ -123,8 +123,8 @@ def measured_int8(network: Network, dataset: Dataset, seed: int) -> tuple[Int8 |
         int8 = quantise_network(network, dataset, seed)
     except SupernetError as error:
         return None, f"there is no int8 file: {error}"
-    shape = {"resolution": blueprint.resolution, "channels": blueprint.in_channels}
-    float_ms = time_network(blueprint, **shape, seconds=LATENCY_S).ms
+    resolution, channels = blueprint.resolution, blueprint.in_channels
+    float_ms = time_network(blueprint, resolution=resolution, channels=channels, seconds=LATENCY_S).ms
     return replace(int8, facts={**int8.facts, **latencies(int8.data, float_ms)}), ""
 
 
