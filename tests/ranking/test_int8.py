@@ -1,10 +1,15 @@
 """What a model loses in 8-bit integers, as facts and in sentences."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from supernetic.ranking.int8 import accuracy_text, difference, difference_text, int8_sentences, loses_much, warning
 from supernetic.ranking.verdict import paired_interval
+
+ROOT = Path(__file__).parents[2]
 
 
 def right(n: int, wrong: int) -> np.ndarray:
@@ -50,3 +55,14 @@ def test_sentences() -> None:
     assert second == warning("model-1", whole)
     assert "loses 2.00 points on validation images" in second
     assert accuracy_text({}) == ""
+
+
+def test_the_page_has_the_numbers_of_the_record() -> None:
+    text = (ROOT / "docs/findings/int8.md").read_text(encoding="utf-8")
+    record = tomllib.loads((ROOT / "experiments/int8.toml").read_text(encoding="utf-8"))
+    assert record["obtained"]
+    for name, found in record["obtained"].items():
+        bounds = f"{found['difference']:+.2f} [{found['low']:+.2f}, {found['high']:+.2f}]"
+        assert f"| {name} | {found['float']:.2f} | {found['int8']:.2f} | {bounds} |" in text
+    processors = tomllib.loads((ROOT / "experiments/int8_avx2.toml").read_text(encoding="utf-8"))
+    assert processors["held"], "the same logits on a processor without VNNI"
