@@ -97,7 +97,9 @@ def run(searched: Path, tmp_path: Path) -> Path:
 def test_chosen_networks_become_models(run: Path) -> None:
     result = export(run)
     assert [(m.name, m.path) for m in result.models] == [("model-1", str(run / "models" / "model-1"))]
-    assert result.notes == ("model-2 was left out: the loss is not finite",)
+    left_out, without_images = result.notes
+    assert left_out == "model-2 was left out: the loss is not finite"
+    assert without_images == f"model-1 has no int8 file: {run} does not say which images it was made from"
     assert "note: model-2" in str(result)
     assert result.to_json()["models"][0]["deviation"] == 1e-7
     card, data = read_card(run / "models" / "model-1"), read_settings(run)["data"]

@@ -19,10 +19,23 @@ from supernetic.costs.macs import cost
 from supernetic.errors import InputError, RunError
 from supernetic.exporters import model as exporter
 from supernetic.exporters.card import Card
-from supernetic.exporters.model import FILES, is_model, load_model, read_card, read_record, save_model
+from supernetic.exporters.int8 import Int8
+from supernetic.exporters.model import (
+    FILES,
+    INT8,
+    is_model,
+    load_model,
+    read_card,
+    read_int8,
+    read_record,
+    save_model,
+    verify,
+)
 from supernetic.nn.network import Network, build
 from supernetic.nn.norm import recalibrate
 from supernetic.space import Space
+
+QUANTISED = Int8(b"int8 1234", {"valid/accuracy": 49.0, "valid/difference": -1.0, "latency/ms": 0.5})
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +86,7 @@ def content(directory: Path) -> dict[str, bytes]:
 
 
 def test_what_is_saved_is_what_is_loaded(network: Network, card: Card, tmp_path: Path) -> None:
-    record = save_model(tmp_path / "models" / "model-1", network, card)
+    record = save_model(tmp_path / "models" / "model-1", network, card, int8=QUANTISED)
     directory = tmp_path / "models" / "model-1"
     assert {p.name for p in directory.iterdir()} == FILES
     assert sorted(p.name for p in directory.parent.iterdir()) == ["model-1"]
@@ -136,9 +149,44 @@ def test_other_numbers_or_weights_replace_it_whole(
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
+def test_a_quantised_file_is_listed_kept_and_replaced(
+    network: Network, card: Card, tmp_path: Path, quick: list[Path]
+) -> None:
+    place = tmp_path / "m"
+    assert save_model(place, network, card)["int8"] is None
+    assert read_int8(place) is None
+    assert "int8" not in (place / "README.md").read_text()
+    record = save_model(place, network, card, int8=QUANTISED)
+    assert record["int8"] == {**QUANTISED.facts, "bytes": 9, "float_bytes": 4}
+    assert (place / INT8).read_bytes() == QUANTISED.data
+    assert read_int8(place) == QUANTISED
+    assert "| accuracy | 50.00 % | 49.00 % | -1.00 points | validation images |" in (place / "README.md").read_text()
+    before, written = content(place), len(quick)
+    save_model(place, network, card)
+    slower = replace(QUANTISED, facts={**QUANTISED.facts, "latency/ms": 0.6})
+    save_model(place, network, card, int8=slower)
+    assert content(place) == before, "it is kept, and a time that is measured again is no other model"
+    assert len(quick) == written
+    other = replace(QUANTISED, data=b"other")
+    save_model(place, network, card, int8=other)
+    assert read_int8(place) == other
+    assert verify(place)["int8"]["bytes"] == 5
+
+
+def test_received_words_about_a_quantised_file_are_checked(network: Network, card: Card, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", network, card, int8=QUANTISED)
+    forged(tmp_path / "m", int8={"valid/accuracy": "<script>"})
+    with pytest.raises(RunError, match=r"model\.json: int8 must be a table of numbers"):
+        read_int8(tmp_path / "m")
+    record = read_record(tmp_path / "m")
+    forged(tmp_path / "m", int8=None, sha256={**record["sha256"], "../model.int8.onnx": "0"})
+    with pytest.raises(RunError, match="a model consists of"):
+        read_int8(tmp_path / "m")
+
+
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_a_changed_file_is_noticed(network: Network, card: Card, tmp_path: Path, name: str) -> None:
-    save_model(tmp_path / "m", network, card)
+    save_model(tmp_path / "m", network, card, int8=QUANTISED)
     file = tmp_path / "m" / name
     data = bytearray(file.read_bytes())
     at = data.index(b"1234") if b"1234" in data else len(data) // 2
@@ -147,13 +195,13 @@ def test_a_changed_file_is_noticed(network: Network, card: Card, tmp_path: Path,
     with pytest.raises(RunError, match=name) as caught:
         load_model(tmp_path / "m")
     assert "\n" not in str(caught.value)
-    save_model(tmp_path / "m", network, card)
+    save_model(tmp_path / "m", network, card, int8=QUANTISED)
     load_model(tmp_path / "m")
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_a_missing_file_is_noticed(network: Network, card: Card, tmp_path: Path, name: str) -> None:
-    save_model(tmp_path / "m", network, card)
+    save_model(tmp_path / "m", network, card, int8=QUANTISED)
     (tmp_path / "m" / name).unlink()
     with pytest.raises(RunError, match=name):
         load_model(tmp_path / "m")

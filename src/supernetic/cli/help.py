@@ -23,7 +23,7 @@ OPTION_GROUPS = {  # names of parameters by the title of their group; what is in
         "ratio", "bases", "rounds", "order",
     ),
     "Supernet": ("supernet", "sampler", "recipe", "steps", "stabiliser", "prior", "snapshots", "start", "latency"),
-    "Finished networks": ("retrain", "retrain_recipe", "network_steps", "augment", "evidence", "baseline"),
+    "Finished networks": ("retrain", "retrain_recipe", "network_steps", "augment", "evidence", "baseline", "int8"),
     "Subsets": ("seeds", "rates", "on", "stratified"),
     "Networks to rank by": ("unique", "top", "sample", "sample_top", "combine", "bn"),
     "Images": ("data", "limit", "image_size", "valid", "balance", "image_cache"),

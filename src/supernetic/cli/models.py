@@ -11,6 +11,7 @@ from .shared import (
     RETRAIN_HELP,
     ArchArgument,
     Device,
+    Int8,
     Json,
     NetworkRecipe,
     Precision,
@@ -35,6 +36,7 @@ def derive(
     out: ModelOut = "",
     device: Device = "auto",
     precision: Precision = "no",
+    int8: Int8 = "auto",
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -52,6 +54,7 @@ def derive(
             out=out or None,
             device=device,
             precision=precision,
+            int8=int8,
             trust_code=trust_code,
             on_event=on_event,
         )
@@ -63,13 +66,14 @@ def export(
     source: Annotated[str, typer.Argument(help="Run of a search, or a model directory.")],
     name: Annotated[str, typer.Option(help="Name of the one model to export. [default: all that were chosen]")] = "",
     out: ModelOut = "",
+    int8: Int8 = "auto",
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
-    """Write finished models: weights, ONNX file (read back and compared), model card."""
+    """Write finished models: weights, ONNX files (run and compared), model card."""
     from ..commands.export import export as job
 
-    print_result(job(source, name=name or None, out=out or None, trust_code=trust_code), as_json)
+    print_result(job(source, name=name or None, out=out or None, int8=int8, trust_code=trust_code), as_json)
 
 
 @app.command()
@@ -78,7 +82,7 @@ def predict(
     images: Annotated[list[str], typer.Argument(help="Images: files, folders, .npz files, or data sets by name.")],
     top: Annotated[int, typer.Option(help="Number of classes to name per image.")] = 3,
     batch: Annotated[int, typer.Option(help="Number of images at a time.")] = 64,
-    engine: Annotated[str, typer.Option(help="What runs the model: torch, or onnx (its ONNX file).")] = "torch",
+    engine: Annotated[str, typer.Option(help="What runs the model: torch, onnx (its ONNX file) or int8.")] = "torch",
     as_json: Json = False,
 ) -> None:
     """Classify images with a model."""

@@ -137,6 +137,9 @@ Balance = Annotated[
     str,
     typer.Option(help="Balance unequal classes: none, weights (in the loss), sampling, auto (by what decides)."),
 ]
+Int8 = Annotated[
+    str, typer.Option(help="Quantise models to int8 ONNX files too: auto (if the extra export is installed) or no.")
+]
 ImageCache = Annotated[
     str,
     typer.Option(

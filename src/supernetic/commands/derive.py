@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SupernetError, UnknownNameError
 from ..hardware import Hardware, settle_hardware
 from ..jobs.compare.export import card_of
+from ..jobs.compare.int8 import measured_int8, require_mode
 from ..jobs.train.prepare import DEFAULT_RECIPE
 from ..jobs.train.supernet_run import load_supernet
 from ..objective import Metrics, show_quantity
 from ..progress import Event, OnEvent, ignore
+from ..ranking.int8 import int8_sentences
 from ..result import Result
 from ..runs.directory import open_run, read_settings
 from ..runs.files import MODELS, NETWORK_TRAININGS
@@ -70,6 +72,7 @@ def derive(
     name: str | None = None,
     device: str = "auto",
     precision: str = "no",
+    int8: str = "auto",
     trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> DeriveResult:
@@ -87,6 +90,7 @@ def derive(
         name: The name of the model; by default one that follows from the architecture.
         device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
         precision: Of the training: `no` (mixed precision), `fp16` or `bf16`.
+        int8: Whether the model is quantised too: `auto` (where the extra `export` is installed) or `no`.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives the steps of the training, as counts of the task `train`.
 
@@ -107,6 +111,7 @@ def derive(
         raise UnknownNameError("way to retrain", retrain, RETRAIN_MODES)
     if name is not None:
         require_name(name)
+    quantises = require_mode(int8) and have_onnx()
     path, hardware = Path(run), settle_hardware(device, precision)
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
     with open_run(path, settings):
@@ -133,11 +138,13 @@ def derive(
         if trained:
             card = replace(card, recipe=", ".join(filter(None, (network_recipe.title, network_recipe.length))))
         target = Path(out or path / MODELS) / record.name
-        save_model(target, network, card, onnx=have_onnx())
+        quantised, reason = measured_int8(network, dataset, settings["seed"]) if quantises else (None, "")
+        save_model(target, network, card, onnx=have_onnx(), int8=quantised)
     costs = cost(network.blueprint)
     notes = [] if fold is None else fold.lines()[-1:]
     if len(supernet.slice_sides) > 1:
         notes.append("the model has the left slices of the supernet, which was scored with left and right ones")
+    notes += int8_sentences(record.name, quantised.facts) if quantised else [reason] if reason else []
     notes += [] if have_onnx() else [f"there is no ONNX file: {NEEDED}, then export again"]
     return DeriveResult(
         model=str(target),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..datasets.dataset import Images
     from ..exporters.card import Card
 
-ENGINES = ("torch", "onnx")
+ENGINES = ("torch", "onnx", "int8")
 
 Logits = npt.NDArray[np.floating[Any]]
 Lot = tuple[list[str], Callable[[Sequence[int]], "Images"]]  # names of images, and the pixels of some of them
@@ -62,7 +62,7 @@ def predict(
         images: Files, folders (with all folders inside), `.npz` files, or data sets by name.
         top: The number of classes to name per image.
         batch: The number of images at a time.
-        engine: `torch`, or `onnx` for the model's ONNX file.
+        engine: `torch`, or `onnx` for the model's ONNX file, or `int8` for the quantised one.
 
     Returns:
         The likeliest classes of each image, in the order given.
@@ -102,13 +102,15 @@ def _network(model: Path, engine: str) -> Callable[[Any], Logits]:
     import torch
 
     from ..exporters import onnx
-    from ..exporters.model import ONNX, load_model, verify
+    from ..exporters.model import INT8, ONNX, load_model, verify
 
     threads = max(1, (os.cpu_count() or 1) // 2)
-    if engine == "onnx":
-        if verify(model)["onnx"] is None:
-            raise InputError(f"{model} has no {ONNX}: add it with: supernetic export {model}")
-        reader = onnx.session(model / ONNX, threads)
+    if engine != "torch":
+        file = ONNX if engine == "onnx" else INT8
+        if file not in verify(model)["sha256"]:
+            hint = f"add it with: supernetic export {model}" if file == ONNX else "export the run of the model again"
+            raise InputError(f"{model} has no {file}: {hint}")
+        reader = onnx.session(model / file, threads)
         return lambda x: onnx.run(reader, x.numpy())
     network = load_model(model)
 

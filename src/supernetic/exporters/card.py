@@ -9,6 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ..objective import show_quantity
+from .int8_card import int8_section
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -126,12 +127,13 @@ class Card:
         return self.data_resolution not in (0, self.resolution)
 
 
-def page(card: Card, deviation: float | None) -> str:
+def page(card: Card, deviation: float | None, int8: Mapping[str, float | None] | None = None) -> str:
     """The model card, in Markdown.
 
     Args:
         card: What is said about the model.
         deviation: The largest difference of the ONNX file's logits; None if there is no such file.
+        int8: What was measured of the quantised file; None if there is none.
 
     Returns:
         The page.
@@ -174,6 +176,7 @@ def page(card: Card, deviation: float | None) -> str:
         ]
     parts += [
         "On the command line, `supernetic predict path/to/this/directory IMAGES...` prepares and classifies images.",
+        *([] if int8 is None else int8_section(int8)),
         "## Preprocessing",
         f"- {card.to_json()['preprocessing']['resize']}, to {_resolutions(card)} pixels;\n"
         f"- {'gray (ITU-R 601 luma)' if card.channels == 1 else 'RGB; gray images are repeated in all channels'}, "

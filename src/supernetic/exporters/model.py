@@ -3,6 +3,7 @@
     model.safetensors   the weights
     model.json          blueprint, preprocessing, classes, settings, metrics, and the SHA-256 of every file
     model.onnx          the same network for onnxruntime
+    model.int8.onnx     the same in 8-bit integers
     labels.txt          the classes, one per line, in the order of the logits
     README.md           all of it in words
 
@@ -29,17 +30,24 @@ from ..blueprint import Blueprint
 from ..errors import InputError, RunError
 from ..nn.network import Network, with_weights
 from ..runs.directory import TEMPORARY, temporary_name
+from ..runs.files import MODEL_INT8
+from ..runs.records import MetricValues, int8_of
 from ..runs.trust import require_name
 from .card import Card, page
+from .int8 import Int8
 from .onnx import INPUT, OUTPUT, require_onnx, write_onnx
 
 FORMAT = 1
 MAX_RESOLUTION = 4096  # pixels; a received card must not make `predict` fill the memory
 WEIGHTS, RECORD, ONNX, LABELS, README = "model.safetensors", "model.json", "model.onnx", "labels.txt", "README.md"
-FILES = {WEIGHTS, RECORD, ONNX, LABELS, README}
+INT8 = MODEL_INT8
+FILES = {WEIGHTS, RECORD, ONNX, INT8, LABELS, README}
+SIZES = ("bytes", "float_bytes")  # what `model.json` says about the quantised file beside what was measured
 
 
-def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = True) -> dict[str, Any]:
+def save_model(
+    directory: Path, network: Network, card: Card, *, onnx: bool = True, int8: Int8 | None = None
+) -> dict[str, Any]:
     """Write a model directory, unless it holds this very model already.
 
     Args:
@@ -47,6 +55,7 @@ def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = Tr
         network: The network.
         card: What is said about it.
         onnx: Whether to write an ONNX file too.
+        int8: The same network quantised, if there is to be a file of that too.
 
     Returns:
         The content of `model.json`.
@@ -62,7 +71,7 @@ def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = Tr
         **card.to_json(),
         "blueprint": [{**layer._asdict(), "inputs": list(layer.inputs)} for layer in network.blueprint],
     }
-    known = _there(directory, record, weights, onnx)
+    known = _there(directory, record, weights, onnx, int8)
     with _errors(directory):
         place = directory.resolve()
         temporary, old = temporary_name(place), _old(place)
@@ -70,7 +79,7 @@ def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = Tr
         try:
             if known is None:
                 temporary.mkdir(parents=True)
-                known = _fill(temporary, network, card, weights, record, onnx)
+                known = _fill(temporary, network, card, weights, record, onnx, int8)
                 if place.exists():
                     shutil.rmtree(old, ignore_errors=True)
                     os.replace(place, old)
@@ -82,25 +91,58 @@ def save_model(directory: Path, network: Network, card: Card, *, onnx: bool = Tr
 
 
 def _fill(
-    directory: Path, network: Network, card: Card, weights: bytes, record: dict[str, Any], onnx: bool
+    directory: Path,
+    network: Network,
+    card: Card,
+    weights: bytes,
+    record: dict[str, Any],
+    onnx: bool,
+    int8: Int8 | None,
 ) -> dict[str, Any]:
     """Write all files; the record is completed and returned."""
     deviation = (
         write_onnx(network, directory / ONNX, channels=card.channels, resolution=card.resolution) if onnx else None
     )
+    facts = None if int8 is None else _with_sizes(directory, int8)
+    if int8 is not None:
+        _put(directory / INT8, int8.data)
     labels = "".join(f"{' '.join(name.split())}\n" for name in card.classes)
     _put(directory / WEIGHTS, weights)
     _put(directory / LABELS, labels.encode(errors="replace"))  # names of folders need not be valid text
-    _put(directory / README, page(card, deviation).encode())
+    _put(directory / README, page(card, deviation, facts).encode())
     whole = {
         **record,
         "onnx": None if deviation is None else {"input": INPUT, "output": OUTPUT, "deviation": deviation},
+        "int8": facts,
         "sha256": {p.name: _digest(p.read_bytes()) for p in sorted(directory.iterdir())},
     }
     whole["sha256"][RECORD] = _own_digest(whole)
     _put(directory / RECORD, (json.dumps(whole, indent=1, allow_nan=False) + "\n").encode())
     _sync(directory)
     return whole
+
+
+def _with_sizes(directory: Path, int8: Int8) -> dict[str, float | None]:
+    """What was measured, and the sizes of the files."""
+    floats = {"float_bytes": (directory / ONNX).stat().st_size} if (directory / ONNX).exists() else {}
+    return {**int8.facts, "bytes": len(int8.data), **floats}
+
+
+def _without_sizes(record: dict[str, Any], directory: Path) -> MetricValues:
+    return {k: v for k, v in (int8_of(record, directory / RECORD) or {}).items() if k not in SIZES}
+
+
+def _untimed(facts: MetricValues) -> MetricValues:
+    return {k: v for k, v in facts.items() if not k.startswith("latency/")}
+
+
+def read_int8(path: str | PathLike[str]) -> Int8 | None:
+    """The quantised network of a model directory, after all files were checked; None if it has none."""
+    directory = Path(path)
+    record = verify(directory)
+    if INT8 not in record["sha256"]:
+        return None
+    return Int8(_read(directory / INT8), _without_sizes(record, directory))
 
 
 def load_model(path: str | PathLike[str]) -> Network:
@@ -198,7 +240,9 @@ def _check(network: Network, card: Card) -> None:
             raise InputError(f"the model {card.name}: the network has {ours} {what}, its card says {theirs}")
 
 
-def _there(directory: Path, record: dict[str, Any], weights: bytes, onnx: bool) -> dict[str, Any] | None:
+def _there(
+    directory: Path, record: dict[str, Any], weights: bytes, onnx: bool, int8: Int8 | None
+) -> dict[str, Any] | None:
     """The record of the directory, if it holds this very model whole; refuses a directory of something else."""
     if not directory.exists():
         return None
@@ -212,7 +256,16 @@ def _there(directory: Path, record: dict[str, Any], weights: bytes, onnx: bool) 
     except RunError:  # damaged: it is written anew
         return None
     same = all(present.get(k) == v for k, v in record.items()) and present["sha256"][WEIGHTS] == _digest(weights)
-    return present if same and (present["onnx"] is not None) >= onnx else None
+    same = same and (present["onnx"] is not None) >= onnx and _has_int8(directory, present, int8)
+    return present if same else None
+
+
+def _has_int8(directory: Path, present: dict[str, Any], int8: Int8 | None) -> bool:
+    """Whether a model has this quantised file and says the same of it, but for times; if none is given, any will do."""
+    if int8 is None:
+        return True
+    same = present["sha256"].get(INT8) == _digest(int8.data)
+    return same and _untimed(_without_sizes(present, directory)) == _untimed(int8.facts)
 
 
 def _remove_temporary_directories(directory: Path) -> None:

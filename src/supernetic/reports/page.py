@@ -16,6 +16,7 @@ from .recommendation import recommendation
 from .rendering import fill, write_page
 from .sections.diagnostics import diagnostics
 from .sections.glossary import glossary
+from .sections.int8 import int8
 from .sections.models import models, paste
 from .sections.networks import drawings, folds, layers
 from .sections.results import results
@@ -30,6 +31,7 @@ REPORT = files.REPORT
 SECTIONS = (  # what was found, then how far it may be believed, then how it came about
     Section("results", "Accuracy and cost", results),
     Section("models", "Models", models),
+    Section("int8", "int8", int8),
     Section("comparison", "Controls", comparison),
     Section("diagnostics", "Right and wrong", diagnostics),
     Section("drawings", "Drawings", drawings),

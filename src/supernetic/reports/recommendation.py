@@ -7,6 +7,7 @@ from typing import Any
 
 from ..metrics import label
 from ..objective import show_quantity
+from ..ranking.int8 import int8_sentences, loses_much, warning
 from ..ranking.sentences import TOO_SHORT, show_epochs
 from ..ranking.trust import wilson
 from ..ranking.verdict import too_short
@@ -23,8 +24,8 @@ def recommendation(networks: Sequence[NetworkRecord], trust: Mapping[str, Any]) 
         trust: The facts of `trust.json`, for the numbers of rounds, steps and test images.
 
     Returns:
-        Sentences: the model with its accuracy, costs and latency; why this one; cheaper models. None if the run
-        recommends none.
+        Sentences: the model with its accuracy, costs and latency; why this one; what it is in int8; cheaper models.
+        None if the run recommends none.
     """
     model = recommended_network(networks)
     if model is None:
@@ -33,7 +34,9 @@ def recommendation(networks: Sequence[NetworkRecord], trust: Mapping[str, Any]) 
     return [
         f"Take {model.name}: {', '.join(_facts(model, trust))}.",
         f"Why: {'. '.join(why_recommended(model, networks, trust))}.",
+        *(int8_sentences(model.name, model.int8) if model.int8 else ()),
         *(_cheaper(other, model, trust) for other in others),
+        *(warning(other.name, other.int8) for other in others if other.int8 and loses_much(other.int8)),
     ]
 
 

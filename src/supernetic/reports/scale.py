@@ -10,6 +10,7 @@ from typing import Any
 from ..blueprint import Blueprint
 from ..errors import RunError
 from ..objective import show_quantity
+from ..ranking.int8 import int8_sentences
 from ..ranking.sentences import trust_sentences
 from ..runs.directory import read_records, read_settings
 from ..runs.files import CHAIN, NETWORK_TRAININGS, NETWORKS, REPORT, SCALE, TRIALS, TRUST
@@ -68,7 +69,7 @@ def page(path: Path, networks: Sequence[NetworkRecord], scale: Record, trust: Re
         "title": f"A family of models for {settings['data']['name']}",
         "place": path.resolve().name,
         "lead": _lead(networks, scale),
-        "statements": [typeset(s) for s in trust_sentences(trust)],
+        "statements": [typeset(s) for s in (*trust_sentences(trust), *_int8(networks))],
         "legend": [(style_of(i), name) for i, name in enumerate(ROLES.values())],
         "fronts": [_macs_front(networks), _params_front(networks)],
         "networks": _networks(networks),
@@ -87,6 +88,11 @@ def page(path: Path, networks: Sequence[NetworkRecord], scale: Record, trust: Re
         "files": list(FILES.items()),
         "diagnosed": network_pages(path, settings, networks),
     }  # fmt: skip
+
+
+def _int8(networks: Sequence[NetworkRecord]) -> list[str]:
+    """What the models are in 8-bit integers."""
+    return [s for n in networks if n.chosen and n.int8 for s in int8_sentences(n.name, n.int8)]
 
 
 def _lead(networks: Sequence[NetworkRecord], scale: Record) -> str:

@@ -29,6 +29,8 @@ SEARCH = "search.json"  # the front, the chosen architectures, how the search we
 TRAINED_NETWORKS = "trained.json"  # the records of `networks.json` after training, before the test split is used
 FINISHED_NETWORKS = "finished.json"  # the same once the better ones were trained further; says which is recommended
 DECISIONS = "decisions.jsonl"  # lengths of trainings that were settled on the way, by the clock; a resumed run obeys
+QUANTISED = "quantised.json"  # the models that were quantised, and what they lose on validation images
+INT8_NETWORKS = "int8"  # directory: the quantised models, `NAME.onnx`
 CORRECT = "correct.json"  # which test images each network gets right
 PREDICTIONS = "predictions.json"  # what each network says of every test image, and how sure it is
 MISTAKES = "mistakes.json"  # small pictures of the test images that models get wrong most surely
@@ -43,6 +45,7 @@ EXPORTED = "exported.json"  # the names of the exported models
 # A model, in `models/NAME`
 MODEL_WEIGHTS = "model.safetensors"
 MODEL_ONNX = "model.onnx"
+MODEL_INT8 = "model.int8.onnx"  # the same in 8-bit integers
 MODEL_RECORD = "model.json"  # blueprint, classes, preprocessing, metrics
 MODEL_CARD = "README.md"
 MODEL_LABELS = "labels.txt"

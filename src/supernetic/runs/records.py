@@ -59,6 +59,7 @@ class NetworkRecord:
         test: Metrics on the test split, after all of its training.
         inherited: Metrics on the test split with the supernet's weights, where the network was trained as well.
         latency: Measured milliseconds with their interval, and the engine; of models only.
+        int8: What a model is in 8-bit integers; the keys are in `ranking.int8`.
         failed: Why its training failed.
         fold: What became of the stabilisers of skipped layers.
         weights: Which weights are exported: `trained` or `inherited`; nothing for a control.
@@ -84,6 +85,7 @@ class NetworkRecord:
     test: MetricValues | None = None
     inherited: MetricValues | None = None
     latency: Mapping[str, float | str] | None = None
+    int8: MetricValues | None = None
     failed: str = ""
     fold: Mapping[str, Any] | None = None
     weights: str = ""
@@ -146,6 +148,7 @@ class NetworkRecord:
             test=fields.get("test", METRICS, None),
             inherited=fields.get("inherited", METRICS, None),
             latency=fields.get("latency", LATENCY, None),
+            int8=fields.get("int8", METRICS, None),
             failed=fields.get("failed", TEXT, ""),
             fold=fields.get("fold", TABLE, None),
             weights=fields.get("weights", EXPORTED, ""),
@@ -157,7 +160,7 @@ class NetworkRecord:
         always = ("name", "role", "against", "label", "arch", "macs", "params", "key", "score", "trained")
         sometimes = (
             "recommended", "steps", "first_key", "keys", "first", "first_test", "failed", "fold", "weights",
-            "inherited_weights", "test", "inherited", "latency",
+            "inherited_weights", "test", "inherited", "latency", "int8",
         )  # fmt: skip
         arch = {"arch": None if self.arch is None else list(self.arch)}
         return (
@@ -321,6 +324,16 @@ def networks_of(records: Any, file: str | Path = NETWORKS) -> tuple[NetworkRecor
     if twice is not None:
         raise RunError(f"{file}: names of networks must differ, got {twice!r} twice")
     return networks
+
+
+def int8_of(record: Any, file: str | Path) -> MetricValues | None:
+    """What a record says about a quantised model, checked; None if there is none.
+
+    Args:
+        record: A table that may have an entry `int8`.
+        file: Where it comes from, for error messages.
+    """
+    return _Fields(record, str(file)).get("int8", METRICS, None)
 
 
 def read_search(run: str | Path) -> SearchRecord:

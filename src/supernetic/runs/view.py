@@ -24,6 +24,7 @@ from .files import (
     FINISHED_NETWORKS,
     METRICS,
     MODEL_CARD,
+    MODEL_INT8,
     MODEL_LABELS,
     MODEL_ONNX,
     MODEL_RECORD,
@@ -48,6 +49,7 @@ from .records import (
     FrontRecord,
     NetworkRecord,
     SearchRecord,
+    int8_of,
     networks_of,
     read_json,
     recommended_network,
@@ -57,6 +59,7 @@ from .records import (
 MODEL_FILES = {  # what the page calls the files of a model
     MODEL_WEIGHTS: "weights",
     MODEL_ONNX: "ONNX",
+    MODEL_INT8: "int8 ONNX",
     MODEL_RECORD: "blueprint",
     MODEL_CARD: "model card",
     MODEL_LABELS: "class names",
@@ -98,6 +101,7 @@ class Model:
     macs: int | None = None
     params: int | None = None
     latency: float | None = None  # milliseconds
+    int8: Mapping[str, float] = field(default_factory=dict)  # what it is in 8-bit integers, as in `ranking.int8`
     score: Mapping[str, float] = field(default_factory=dict)  # what the search knew of it
     trained: Mapping[str, float] = field(default_factory=dict)
     steps: int | None = None  # of all its training
@@ -355,6 +359,7 @@ def _model(path: Path, record: NetworkRecord, metrics: Mapping[str, float], spac
         macs=_first(record.macs, metrics.get("cost/macs")),
         params=_first(record.params, metrics.get("cost/params")),
         latency=_latency(record, metrics, exported),
+        int8=_numbers({**(record.int8 or {}), **(int8_of(exported, directory / MODEL_RECORD) or {})}),
         score={k: v for k, v in _numbers(record.score or metrics).items() if not is_cost(k)},
         trained=_numbers(record.trained),
         steps=record.steps,

@@ -131,6 +131,20 @@ def time_file(
     return _timing(run, "onnx", batch, threads, repeats, warmup, seconds)
 
 
+def time_graph(data: bytes, *, seconds: float = TIME_LIMIT_S) -> Timing:
+    """Time the content of an ONNX file on one image, with one thread.
+
+    Args:
+        data: The content.
+        seconds: Time limit.
+
+    Returns:
+        The latency.
+    """
+    require("onnx", 1, 1, REPEATS)
+    return _timing(_session(data, 1, 1), "onnx", 1, 1, REPEATS, WARMUP_RUNS, seconds)
+
+
 def require(engine: str, batch: int, threads: int, repeats: int, device: str = "cpu") -> None:
     """Refuse settings with which nothing can be measured."""
     if engine not in ENGINES:

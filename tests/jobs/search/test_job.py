@@ -28,7 +28,7 @@ from supernetic.searchers.nsga2 import NSGA2
 
 COMPARED = [
     "supernet.safetensors", "trials.jsonl", "metrics.jsonl", "trained.json", "finished.json", "predictions.json",
-    "mistakes.json",
+    "mistakes.json", "quantised.json",
 ]  # fmt: skip
 COMMAND = "from supernetic.jobs.search.job import search; search(**{settings!r}, out={out!r})"
 RACE = """
@@ -47,13 +47,15 @@ MOMENTS: dict[str, Callable[[Path], bool]] = {
     "search": lambda run: (run / "trials.jsonl").exists(),
     "compare": lambda run: any((run / "networks").glob("*/metrics.jsonl")),
     "finish": lambda run: (run / "trained.json").exists(),
-    "test": lambda run: (run / "finished.json").exists(),
+    "quantise": lambda run: (run / "finished.json").exists(),
+    "test": lambda run: (run / "quantised.json").exists(),
     "export": lambda run: (run / "trust.json").exists(),
 }
 
 
 def contents(run: Path) -> dict[str, bytes]:
-    files = [*(run / name for name in COMPARED), *sorted(run.glob("models/*/model.safetensors"))]
+    models = [*run.glob("models/*/model.safetensors"), *run.glob("models/*/model.int8.onnx")]
+    files = [*(run / name for name in COMPARED), *sorted(models)]
     return {str(f.relative_to(run)): f.read_bytes() for f in files}
 
 

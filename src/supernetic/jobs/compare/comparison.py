@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 WHOLE = (0.0, 1.0)  # of a schedule
 ACCURACY = "valid/accuracy"  # what decides between networks, unless an objective says otherwise
-COMPARE, TEST, JUDGE, EXPORT = "compare", "test", "judge", "export"  # names of the steps
+COMPARE, QUANTISE, TEST = "compare", "quantise", "test"  # names of the steps
+JUDGE, EXPORT = "judge", "export"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Comparison:
             compared after all of their training and not after the first round.
         hardware: Where finished networks are trained and tested.
         decides: The metric of the validation images by which networks are compared, in percent.
+        int8: Whether the models are quantised too.
     """
 
     space: Space
@@ -71,6 +73,7 @@ class Comparison:
     compares_finished: bool = False
     hardware: Hardware = CPU
     decides: str = ACCURACY
+    int8: bool = True
 
     def training(
         self,

@@ -14,10 +14,12 @@ from ...runs.files import EXPORTED, MODELS, NETWORK_TRAININGS, SETTINGS, WEIGHTS
 from ...runs.records import MetricValues, NetworkRecord, read_networks
 from ...runs.trust import require_name
 from .comparison import EXPORT
+from .int8 import stored_int8
 from .train import load_inherited
 
 if TYPE_CHECKING:
     from ...exporters.card import Card
+    from ...exporters.int8 import Int8
     from ...nn.network import Network
 
 
@@ -33,20 +35,23 @@ def export_models(run: Run, send: OnEvent) -> None:
         if reason := missing_weights(run.path, record):
             send(Event(EXPORT, f"{record.name} is not exported: {reason}"))
         else:
-            exported.append(export_network(run.path, record).name)
+            exported.append(export_network(run.path, record, int8=stored_int8(run.path, record)).name)
         send(Event(EXPORT, record.name, done=i, total=len(chosen)))
     if not exported:
         raise SupernetError(f"{run.path}: no chosen network could be trained; see networks/*/result.json")
     run.write(EXPORTED, json.dumps({"models": exported}) + "\n")
 
 
-def export_network(run: Path, record: NetworkRecord, *, out: str | Path | None = None) -> Path:
+def export_network(
+    run: Path, record: NetworkRecord, *, out: str | Path | None = None, int8: Int8 | None = None
+) -> Path:
     """Export one network of a run as a model directory; if that was done before, it costs little.
 
     Args:
         run: The run directory.
         record: The network's record, which says which weights are exported.
         out: The directory in which the model directory is made; `RUN/models` by default.
+        int8: The same network quantised, if the model is to have that too.
 
     Returns:
         The model directory.
@@ -56,7 +61,7 @@ def export_network(run: Path, record: NetworkRecord, *, out: str | Path | None =
 
     network = read_network(run, record)
     target = Path(out or run / MODELS) / require_name(record.name)
-    save_model(target, network, card_of(run, record, network), onnx=have_onnx())
+    save_model(target, network, card_of(run, record, network), onnx=have_onnx(), int8=int8)
     return target
 
 

@@ -1,4 +1,4 @@
-"""The end of a search: the chosen networks and their controls are trained, tested, judged and exported."""
+"""The end of a search: the chosen networks and their controls are trained, quantised, tested, judged and exported."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...progress import OnEvent
-from ...runs.files import EXPORTED, NETWORKS, TRAINED_NETWORKS, TRUST
+from ...runs.files import EXPORTED, NETWORKS, QUANTISED, TRAINED_NETWORKS, TRUST
 from ..job import Step
 from ..time_plan import NETWORK_RECIPE
-from .comparison import COMPARE, EXPORT, JUDGE, TEST, Comparison
+from .comparison import COMPARE, EXPORT, JUDGE, QUANTISE, TEST, Comparison
 from .export import export_models
+from .quantise import quantise_models
 from .test import judge, test_networks
 from .train import train_networks
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def comparison_steps(comparison: Comparison, send: OnEvent, finish: Step | None = None) -> list[Step]:
-    """The end of a search: train, test, judge and export the networks.
+    """The end of a search: train, quantise, test, judge and export the networks.
 
     Args:
         comparison: The networks, and how they are trained.
@@ -31,9 +32,11 @@ def comparison_steps(comparison: Comparison, send: OnEvent, finish: Step | None 
     Returns:
         The steps.
     """
+    quantise = Step(QUANTISE, QUANTISED, lambda run: quantise_models(comparison, run, send))
     return [
         Step(COMPARE, TRAINED_NETWORKS, lambda run: train_networks(comparison, run, send)),
         *([] if finish is None else [finish]),
+        *([quantise] if comparison.int8 else []),
         Step(TEST, NETWORKS, lambda run: test_networks(comparison, run, send)),
         Step(JUDGE, TRUST, lambda run: judge(comparison, run)),
         Step(EXPORT, EXPORTED, lambda run: export_models(run, send)),

@@ -1,7 +1,8 @@
 """The steps `test` and `judge`: every network on the test split, once, and what may be believed.
 
 correct.json     which test images each network gets right, packed: `networks` after the first round, in which all were
-                 trained alike, `finished` after all training, for those that were trained any further
+                 trained alike, `finished` after all training, for those that were trained any further, `int8` for
+                 quantised models
 predictions.json what each network says of every test image, for diagnostics; mistakes.json has pictures of some
 networks.json    the records of the trained networks with test metrics and latency; written last, by `test`
 trust.json       facts for the verdict, from these files alone, by `judge`
@@ -38,6 +39,7 @@ from ...runs.records import (
 )
 from ...space import Space
 from .comparison import ACCURACY, TEST, Comparison
+from .int8 import LATENCY_S, test_int8
 from .predictions import PredictionsOfTest
 from .train import load_inherited
 
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 MILLISECONDS = "latency/ms"
-LATENCY_S = 1.0  # that the latency of one network is measured for
 
 Bools = npt.NDArray[np.bool_]
 
@@ -66,20 +67,29 @@ def test_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
     alike: dict[str, Bools] = {}
     finished: dict[str, Bools] = {}
     predictions = PredictionsOfTest(comparison)
+    quantised: dict[str, Bools] = {}
     for i, record in enumerate(trained, 1):
         tested: dict[str, Any] = {}
+        rights: dict[str, Bools] = {}
         for field, network in _networks(comparison, run, record):
             tested[field], right = predictions.tested(record, field, network)
+            rights[field] = right
             if field == "test" and record.first_key:
                 finished[record.name] = right
             else:  # the first of them: the supernet's weights are compared only where there are no others
                 alike.setdefault(record.name, right)
             if record.chosen and "latency" not in tested:  # one second each: too long for all the others
                 tested["latency"] = _latency(network)
+        exported = "inherited" if record.exports_inherited and "inherited" in rights else "test"
+        if record.chosen and exported in rights:
+            found = test_int8(comparison, run, record, rights[exported], tested.get("latency"))
+            if found is not None:
+                tested["int8"], quantised[record.name] = found
         records.append(replace(record, **tested))
         send(Event(TEST, record.name, done=i, total=len(trained)))
     images = len(comparison.dataset.splits["test"])
-    run.write(CORRECT, json.dumps({"images": images, "networks": _packed(alike), "finished": _packed(finished)}) + "\n")
+    correct = {"networks": _packed(alike), "finished": _packed(finished), "int8": _packed(quantised)}
+    run.write(CORRECT, json.dumps({"images": images, **correct}) + "\n")
     predictions.write(run)
     run.write(NETWORKS, networks_text(records))
 

@@ -27,6 +27,7 @@ from ...searchers.mcea import MCEA
 from ...space import Arch
 from ...spaces.scaled import Scaled
 from ..compare.comparison import Comparison
+from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
 from ..request_text import Settled, recipe_table, saver
@@ -79,6 +80,7 @@ def scale(
     image_size: int | None = None,
     valid: float | None = None,
     balance: str = "auto",
+    int8: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
     save: str | Path | None = None,
@@ -119,6 +121,7 @@ def scale(
             from. A tenth by default.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: none, with a word about it.
+        int8: Whether models are quantised too: `auto` (where the extra `export` is installed) or `no`.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
@@ -132,7 +135,7 @@ def scale(
     request = ScaleRequest(
         source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds,
         population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device,
-        precision, seed, image_size, valid, balance,
+        precision, seed, image_size, valid, balance, int8,
     )  # fmt: skip
     saving = saver(save, dry_run, "scale", scale, settled_family)
     family = run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
@@ -268,7 +271,7 @@ class ScaleJob(Job[ScalePlan, Family]):
             space=self.space, dataset=training.dataset, loading=training.settings["load"], recipe=finished,
             retrain="scratch", score=SCORE, workers=self.workers, seed=training.seed, supernet=supernet,
             scorer=family.evaluate, candidates=lambda run: (family.networks(run), ()), derives=False,
-            hardware=self.hardware.of_networks,
+            hardware=self.hardware.of_networks, int8=require_mode(request.int8),
         )  # fmt: skip
         return [
             Step(TRAIN, SUPERNET, lambda run: training.fit(run, send)),

@@ -12,6 +12,7 @@ from ...datasets.balance import check_way
 from ...errors import InputError, UnknownNameError
 from ...scaling.budgets import MAX_STAGES
 from ...scaling.generalise import DEFAULT_FAMILY, FAMILIES
+from ..compare.int8 import require_mode
 from ..request import IMAGE_MINIMUM, Request
 from ..search.choose_space import AUTO
 from .members import BEST_CURVE
@@ -51,6 +52,7 @@ class ScaleRequest(Request):
     image_size: int | None = None
     valid: float | None = None
     balance: str = BALANCE_AUTO
+    int8: str = "auto"
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "stages": 1, "extrapolate": 0, "steps": 1, "network_steps": 1, "bases": 1, "rounds": 1, "population": 2,
@@ -69,3 +71,4 @@ class ScaleRequest(Request):
             raise InputError(f"{self.curve} has {needed} parameters: it needs as many stages, got {self.stages}")
         if self.prior not in PRIORS:
             raise UnknownNameError("stage prior", self.prior, PRIORS)
+        require_mode(self.int8)

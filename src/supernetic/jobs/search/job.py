@@ -36,6 +36,7 @@ from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
 from ..compare.candidates import BASELINE, Candidate, candidates
 from ..compare.comparison import COMPARE, Comparison
+from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
 from ..request_text import saver
@@ -104,6 +105,7 @@ def search(
     image_size: int | None = None,
     valid: float | None = None,
     balance: str = "auto",
+    int8: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
     save: str | Path | None = None,
@@ -161,6 +163,7 @@ def search(
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest and
             an objective names `f1` or `balanced_accuracy`.
+        int8: Whether models are quantised too: `auto` (where the extra `export` is installed) or `no`.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
@@ -178,7 +181,7 @@ def search(
         evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
         stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, precision=precision,
-        seed=seed, image_size=image_size, valid=valid, balance=balance,
+        seed=seed, image_size=image_size, valid=valid, balance=balance, int8=int8,
     )  # fmt: skip
     saving = saver(save, dry_run, "search", search, settled_search)
     with kept_workers():  # every round of the race needs them again
@@ -437,6 +440,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             supernet=supernet if self.supernet else None, scorer=scorer, candidates=entries, baselines=self.baselines,
             compares_finished=self.request.evidence == FULL_EVIDENCE and bool(plan.limit),
             hardware=self.hardware.of_networks, decides=self.decides,
+            int8=require_mode(self.request.int8),
         )  # fmt: skip
         race = Race(comparison, plan, plan.models, self.request.evidence, self.goals.where)
         if plan.rounds:

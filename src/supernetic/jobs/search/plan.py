@@ -150,7 +150,7 @@ def plan_by_recipes(
         TRAIN: steps[TRAIN] * speed.supernet_step,
         SEARCH: (population * generations + min(MAX_REFERENCES, population * generations)) * speed.evaluation,
         COMPARE: steps[COMPARE] * _span(speed, networks, workers) + (speed.start if networks else 0.0),
-        TEST: (networks + models) * speed.test,
+        TEST: (networks + 2 * models) * speed.test,  # models are quantised too
         EXPORT: models * EXPORT_S + REPORT_S,
     }
     return SearchPlan(
@@ -215,7 +215,7 @@ def plan_by_time(
     allowed = min(max(MIN_EVALUATIONS if races else FEWEST_EVALUATIONS, scored), most, room or most)
     population, generations = _generations(given.get(SEARCH) or allowed, *searcher)
     seconds[SEARCH] = _scoring_seconds(population * generations, speed)
-    seconds[TEST] = (sizes[0] + models) * speed.test
+    seconds[TEST] = (sizes[0] + 2 * models) * speed.test  # models are quantised too
     rounds: tuple[float, ...] = (0.0,)
     cheaper = 0.0
     if races:
@@ -270,7 +270,7 @@ def plan_untrained(
     """
     given = {k: n for k, n in (requested or {}).items() if n is not None}
     most = min(POPULATION * GENERATIONS, room or POPULATION * GENERATIONS)
-    export, test = models * EXPORT_S + REPORT_S, models * speed.test
+    export, test = models * EXPORT_S + REPORT_S, 2 * models * speed.test
     left = max(0.0, PLANNED_SHARE * 60 * minutes - spent - speed.measuring - export - test)
     scored = int(UNTRAINED_SEARCH_SHARE * left / speed.evaluation) // 2  # references are scored too
     sizes = _generations(given.get(SEARCH) or min(most, max(FEWEST_EVALUATIONS, scored)), *searcher)

@@ -14,6 +14,7 @@ from ...objective import Constraint, Objective
 from ...samplers.step import Sampler
 from ...searchers import Searcher
 from ...space import Space
+from ..compare.int8 import require_mode
 from ..request import IMAGE_MINIMUM, Request
 
 RETRAIN_MODES = ("auto", "scratch", "inherit", "none")
@@ -58,6 +59,7 @@ class SearchRequest(Request):
     image_size: int | None = None
     valid: float | None = None
     balance: str = AUTO
+    int8: str = "auto"
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
         "keep": 1, "population": 2, "generations": 1, "evaluations": 2, "steps": 1, "network_steps": 1, "limit": 1,
@@ -74,6 +76,7 @@ class SearchRequest(Request):
             raise UnknownNameError("evidence", self.evidence, EVIDENCE)
         if self.supernet not in SUPERNET_MODES:
             raise UnknownNameError("choice of a supernet", self.supernet, SUPERNET_MODES)
+        require_mode(self.int8)
 
     @property
     def models(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import RunError
 from ...runs.directory import read_settings
@@ -34,7 +35,6 @@ def load_supernet(
     Returns:
         The supernet, ready for evaluation, and the data that it was trained on.
     """
-    from ...datasets import load
     from ...supernets.supernet import Supernet
     from ...training.checkpoint import snapshots
 
@@ -50,10 +50,27 @@ def load_supernet(
             raise RunError(f"{path} has no snapshot of step {step}, only of {', '.join(map(str, kept)) or 'none'}")
         weights = kept[step]
     space = space_of(path, settings)
+    return _with_weights(Supernet(space), weights, device), data_of(path, settings)
+
+
+def data_of(run: Path, settings: Mapping[str, Any]) -> Dataset:
+    """The images of a run, loaded again; if they are others by now, that is an error.
+
+    Args:
+        run: The run directory.
+        settings: Of the run.
+
+    Returns:
+        The data.
+    """
+    from ...datasets import load
+
+    if "load" not in settings:
+        raise RunError(f"{run} does not say which images it was made from")
     dataset = load(**settings["load"])
     if dataset.fingerprint != settings["data"]["fingerprint"]:
-        raise RunError(f"{path} was trained on other data than {dataset.source} holds now")
-    return _with_weights(Supernet(space), weights, device), dataset
+        raise RunError(f"{run} was trained on other data than {dataset.source} holds now")
+    return dataset
 
 
 def trained_supernet(supernet: Supernet, run: Path, device: str = "cpu") -> Supernet:
