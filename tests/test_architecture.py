@@ -49,6 +49,7 @@ INSIDE = {
         ["compare"],
         ["search", "optimise"],
         ["scale"],
+        ["finish"],
     ],
     "runs": [["files"], ["directory"], ["trust", "records"], ["request", "location"], ["space_record"], ["view"]],
 }

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .exporters.fine_tuned import save
     from .exporters.model import load_model as load
     from .exporters.transform import transform
+    from .jobs.finish.job import finish
     from .jobs.optimise.job import optimise
     from .jobs.scale.job import scale
     from .jobs.search.job import search
@@ -89,6 +90,7 @@ _HOMES = {
     "derive": "commands.derive",
     "export": "commands.export",
     "extract": "commands.extract",
+    "finish": "jobs.finish.job",
     "latency": "commands.latency",
     "list_spaces": "commands.spaces",
     "load": "exporters.model:load_model",
@@ -144,6 +146,7 @@ __all__ = [
     "derive",
     "export",
     "extract",
+    "finish",
     "latency",
     "list_spaces",
     "load",

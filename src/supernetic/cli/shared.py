@@ -14,7 +14,7 @@ from ..errors import InputError
 from .completion import complete_searchers, complete_spaces, complete_tables
 
 GROUPS = {  # of commands in the help, the most used first
-    "From images to models": ("search", "resume", "report", "predict", "export", "derive"),
+    "From images to models": ("search", "resume", "report", "predict", "finish", "export", "derive"),
     "Other long jobs": ("select", "scale", "train", "study"),
     "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness"),
     "Data sets": ("data",),

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from .. import catalog
-from ..errors import InputError, SupernetError
+from ..errors import InputError
 from ..lab.study_page import write_study
 from ..reports import compare_report, write_report
+from ..reports.run_space import space_in as space_in
 from ..reports.scale import write_scale
 from ..reports.select import write_select
 from ..reports.why import why as reasons
 from ..result import Result
 from ..runs.directory import SETTINGS, read_settings, refuse_links
-from ..runs.space_record import space_of
-from ..runs.trust import following, opens_runs
-from ..space import Space
+from ..runs.trust import opens_runs
 
 PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # by job; all others have one in common
 
@@ -80,33 +76,3 @@ def report(
         return ReportResult(names, str(PAGES[job](paths[0])))
     space, notes = space_in(paths[0])
     return ReportResult(names, str(write_report(paths[0], space)), notes=notes)
-
-
-def space_in(run: Path) -> tuple[Space | None, tuple[str, ...]]:
-    """The space of a run, if it is still what it was, and why not; a report without it has fewer drawings."""
-    if not (run / SETTINGS).exists():
-        return None, ()
-    settings = read_settings(run)
-    try:
-        with following(run):
-            return _space(run, settings), ()
-    except SupernetError as error:
-        return None, (f"networks are drawn only where models are exported: {error}",)
-    except (KeyError, TypeError, ValueError, OSError):
-        return None, ()
-
-
-def _space(run: Path, settings: Mapping[str, Any]) -> Space | None:
-    record = settings["space"]
-    if {"text", "declaration", "class"} & record.keys():
-        return _finished(space_of(run, settings))
-    space = catalog.space(record["name"])
-    return space if space.fingerprint == record["fingerprint"] else None
-
-
-def _finished(space: Any) -> Space:
-    """Without what only supernets have: stabilisers, and cells that differ."""
-    plain = {"stabiliser": "", "share_cells": True}
-    changes = {k: v for k, v in plain.items() if hasattr(space, k)}
-    finished: Space = dataclasses.replace(space, **changes) if changes else space
-    return finished

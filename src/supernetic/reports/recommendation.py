@@ -10,6 +10,7 @@ from ..ranking.sentences import TOO_SHORT, show_epochs
 from ..ranking.trust import wilson
 from ..ranking.verdict import too_short
 from ..runs.records import NetworkRecord, recommended_network
+from .finishes import finish_sentences
 
 ACCURACY = "test/accuracy"
 
@@ -32,6 +33,7 @@ def recommendation(networks: Sequence[NetworkRecord], trust: Mapping[str, Any]) 
     return [
         f"Take {model.name}: {', '.join(_facts(model, trust))}.",
         f"Why: {'. '.join(why_recommended(model, networks, trust))}.",
+        *finish_sentences(networks, trust),
         *(_cheaper(other, model, trust) for other in others),
     ]
 

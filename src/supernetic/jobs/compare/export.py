@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, RunError, SupernetError
 from ...progress import Event, OnEvent
+from ...reports.finishes import finish_sentences
 from ...runs.directory import Run, read_settings
 from ...runs.files import EXPORTED, MODELS, NETWORK_TRAININGS, SETTINGS, WEIGHTS
-from ...runs.records import MetricValues, NetworkRecord, read_networks
+from ...runs.records import MetricValues, NetworkRecord, read_networks, read_trust
 from ...runs.trust import require_name
 from .comparison import EXPORT
 from .train import load_inherited
@@ -173,6 +174,7 @@ def _notes(record: NetworkRecord, run: Path) -> tuple[str, ...]:
     if record.exports_inherited:
         return (*recommended, "Its weights are those of the supernet; it was not trained on its own.")
     first = read_settings(run / NETWORK_TRAININGS / str(record.first_key or record.key))
+    finishes = finish_sentences([record], read_trust(run)) if record.finishes else []
     if first.get("start", "scratch") != "scratch":
-        return (*recommended, "Its training began with the weights of the supernet.")
-    return recommended
+        return (*recommended, "Its training began with the weights of the supernet.", *finishes)
+    return (*recommended, *finishes)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...ranking.sentences import trust_sentences
+from ...reports.finishes import finish_sentences
 from ...result import Result
 from ...runs.directory import read_records, read_settings
 from ...runs.files import CHAIN, REPORT, SCALE
@@ -53,6 +54,7 @@ class Family(Result):
             *columns([HEADINGS, *map(_row, self.networks)]),
             "",
             *trust_sentences(self.trust),
+            *finish_sentences(self.networks, self.trust),
             *fits(self.scale),
             *(f"{a['what']}: {duration(a['seconds'])} ({a['how']})" for a in self.accounting),
             "",
