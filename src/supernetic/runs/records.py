@@ -70,7 +70,8 @@ class FinishRecord:
 
     def to_json(self) -> dict[str, Any]:
         """The entry for the file."""
-        return {k: v for k, v in asdict(self).items() if v not in (None, "")}
+        difference = None if self.difference is None else list(self.difference)
+        return {k: v for k, v in {**asdict(self), "difference": difference}.items() if v not in (None, "")}
 
 
 @dataclass(frozen=True)
