@@ -26,6 +26,7 @@ from supernetic.errors import InputError, RunError
 from supernetic.exporters.model import read_card, verify
 from supernetic.jobs.finish import write_back
 from supernetic.jobs.finish.job import finish
+from supernetic.jobs.finish.place import run_of
 from supernetic.jobs.finish.result import FinishResult
 from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_records, read_settings
@@ -313,6 +314,19 @@ def test_interrupted_after_the_commit_the_next_call_completes_it(
     assert read_card(run / "models" / "model-1").metrics["test/accuracy"] == value(found.network, TEST)
     assert "was trained further" in (run / "report.html").read_text()
     assert not isinstance(resume(run), FinishResult)  # nothing is left to do: the search answers
+
+
+def test_a_finish_is_found_however_it_is_written(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(run.parent)
+    assert run_of(Path("run/finishes/1")) == (Path("run"), Path("run/finishes/1"))
+    (run / "finishes" / "1").mkdir(parents=True)
+    monkeypatch.chdir(run / "finishes" / "1")
+    assert run_of(Path()) == (run, run / "finishes" / "1")
+    monkeypatch.chdir(run / "finishes")
+    assert run_of(Path("1")) == (run, run / "finishes" / "1")
+    for wrong in (run, run / "networks" / "1"):
+        with pytest.raises(RunError, match="is no finish of a run: it must be RUN/finishes/NUMBER"):
+            run_of(wrong)
 
 
 @pytest.mark.usefixtures("no_onnx")

@@ -22,7 +22,7 @@ from ..compare.steps import network_recipe
 from ..job import Job, Step, run_job
 from ..time_plan import EXPORT, EXPORT_S, REPORT_S, TEST, TRAIN
 from .outcome import read_outcome, settle
-from .place import place_of
+from .place import place_of, run_of
 from .plan import FinishPlan
 from .request import FinishRequest
 from .result import FinishResult, read_finish
@@ -87,7 +87,8 @@ def finish_by(request: FinishRequest, *, out: Path, on_event: OnEvent | None = N
     Returns:
         What came of it.
     """
-    return _finish(out.parents[1], request, on_event, out)
+    run, place = run_of(out)
+    return _finish(run, request, on_event, place)
 
 
 def _finish(run: Path, request: FinishRequest, on_event: OnEvent | None, place: Path | None = None) -> FinishResult:

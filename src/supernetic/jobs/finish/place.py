@@ -32,6 +32,22 @@ def place_of(run: Path, request: FinishRequest) -> Path:
     return place
 
 
+def run_of(place: Path) -> tuple[Path, Path]:
+    """The run that a finish is of, and the directory of the finish.
+
+    Args:
+        place: The directory of the finish, however it was written: `.` if one is there.
+
+    Returns:
+        Both directories.
+    """
+    if not (place.name.isdecimal() and len(place.parents) > 1):
+        place = place.resolve()
+    if not place.name.isdecimal() or place.parent.name != FINISHES:
+        raise RunError(f"{place} is no finish of a run: it must be RUN/{FINISHES}/NUMBER")
+    return place.parents[1], place
+
+
 def unfinished(run: Path) -> Path | None:
     """The directory of a finish that was interrupted; None if there is none.
 

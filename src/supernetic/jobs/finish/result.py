@@ -12,6 +12,7 @@ from ...runs.files import MODELS, REPORT
 from ...runs.records import MetricValues, NetworkRecord, read_networks, read_trust, recommended_network
 from ..search.result import show_metric
 from .outcome import VALID, read_outcome
+from .place import run_of
 
 if TYPE_CHECKING:
     from ...nn.network import Network
@@ -92,8 +93,8 @@ def read_finish(place: str | Path) -> FinishResult:
     Returns:
         The result. A finish that has not come to its end is refused.
     """
-    place = Path(place)
-    outcome, run = read_outcome(place), place.parents[1]
+    run, place = run_of(Path(place))
+    outcome = read_outcome(place)
     name = outcome.network.name
     return FinishResult(
         str(run), name, str(run / MODELS / name), outcome.replaced, outcome.steps, outcome.before,
