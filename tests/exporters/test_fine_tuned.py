@@ -84,7 +84,7 @@ def taught(model: Path) -> tuple[supernetic.Network, np.ndarray[Any, Any], np.nd
     optimiser = torch.optim.Adam(network.parameters(), 1e-2)
     for _ in range(30):
         optimiser.zero_grad()
-        torch.nn.functional.cross_entropy(network(x), y).backward()
+        torch.nn.functional.cross_entropy(network(x), y).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     return network, images, labels
 

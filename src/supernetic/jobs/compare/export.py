@@ -160,13 +160,11 @@ def _metrics(record: NetworkRecord) -> dict[str, float]:
 
 
 def _recipe(recipe: Mapping[str, Any], record: NetworkRecord) -> str:
-    """Title and length; the recipe does not know how long a network was trained that went on for several rounds."""
-    length = f"{record.steps:,} steps in several rounds" if _went_on(record) else recipe.get("length")
+    """Title and length; a recipe does not know how long a network was trained by the clock, or in several rounds."""
+    length = recipe.get("length")
+    if record.steps is not None and not record.exports_inherited:
+        length = f"{record.steps:,} steps" + (" in several rounds" if record.first_key else "")
     return ", ".join(str(text) for text in (recipe.get("title"), length) if text)
-
-
-def _went_on(record: NetworkRecord) -> bool:
-    return record.first_key is not None and not record.exports_inherited
 
 
 def _notes(record: NetworkRecord, run: Path) -> tuple[str, ...]:
