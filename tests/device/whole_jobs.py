@@ -150,7 +150,7 @@ def run_race(device: str, out: Path) -> dict[str, Any]:
 def run_finish(device: str, out: Path) -> dict[str, Any]:
     """A model that is trained further, tested and written back."""
     few = {"space": "mixed:channels=4,resolution=8", "where": ["macs<=100K"], "limit": 300, "threads": 1, "workers": 1}
-    short = {"supernet": "no", "network_steps": 3, "population": 2, "generations": 1, "keep": 1, "evidence": "none"}
+    short = {"supernet": "no", "network_steps": 3, "population": 4, "generations": 2, "keep": 1, "evidence": "none"}
     search(**few, **short, augment="light", device=device, out=out / "run")  # type: ignore[arg-type]
     last_training.MIN_ROUND_STEPS = 2
     setattr(finish_training, "step_seconds", lambda *_, **__: [1.0])  # noqa: B010 - the clock always says the same
