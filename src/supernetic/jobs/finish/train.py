@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 START_S = 4.0  # until processes that train together are at work
 TIMED_S = 2.0  # for which they are timed
+TIMED_SHARE, LONGEST_TIMED_S = 0.02, 5.0  # of the training: for so long one process is timed, on a machine that is busy
 
 
 @dataclass
@@ -126,8 +127,8 @@ class FurtherTraining:
             seconds, steps = training_seconds(self.done[-1].path)
             return seconds / max(1, steps)
         if self.measured_pace is None:
-            made = self.trainings
-            self.measured_pace = step_seconds([self.blueprint], made.recipe, 1, hardware=made.hardware)[0]
+            made, seconds = self.trainings, min(LONGEST_TIMED_S, max(TIMED_S / 4, TIMED_SHARE * self.plan.seconds))
+            self.measured_pace = step_seconds([self.blueprint], made.recipe, 1, seconds, hardware=made.hardware)[0]
         return self.measured_pace
 
     def _together(self) -> float:
