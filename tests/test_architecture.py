@@ -51,6 +51,7 @@ INSIDE = {
         ["compare"],
         ["search", "optimise"],
         ["scale"],
+        ["finish"],
     ],
     "runs": [
         ["files"],

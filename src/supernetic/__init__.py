@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .exporters.fine_tuned import save
     from .exporters.model import load_model as load
     from .exporters.transform import transform
+    from .jobs.finish.job import finish
     from .jobs.optimise.job import optimise
     from .jobs.scale.job import scale
     from .jobs.search.job import search
@@ -90,6 +91,7 @@ _HOMES = {
     "derive": "commands.derive",
     "export": "commands.export",
     "extract": "commands.extract",
+    "finish": "jobs.finish.job",
     "latency": "commands.latency",
     "list_spaces": "commands.spaces",
     "load": "exporters.model:load_model",
@@ -146,6 +148,7 @@ __all__ = [
     "derive",
     "export",
     "extract",
+    "finish",
     "latency",
     "list_spaces",
     "load",

@@ -34,9 +34,9 @@ def test_a_model_that_was_tampered_with_is_refused(file: str, searched: Path, tm
     refused(["predict", str(copy), "embedded"], file)
 
 
-@pytest.mark.parametrize("command", ["predict", "report", "export", "derive"])
+@pytest.mark.parametrize("command", ["predict", "report", "export", "derive", "finish"])
 def test_what_is_no_run_or_model_is_named(command: str, refused: Refused) -> None:
-    more = {"predict": ["embedded"], "derive": ["0"]}.get(command, [])
+    more = {"predict": ["embedded"], "derive": ["0"], "finish": ["m", "--steps", "1"]}.get(command, [])
     assert refused([command, "nowhere", *more], "nowhere") == ""
 
 
@@ -50,6 +50,34 @@ def test_models_are_derived_exported_and_reported(searched: Path, parsed: Callab
     (searched / "report.html").unlink()
     parsed("report", str(searched))
     assert (searched / "report.html").exists()
+
+
+def test_a_model_is_finished(searched: Path, parsed: Callable[..., Any], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(searched, run)
+    found = parsed("finish", str(run), "model-1", "--steps", "30", "--quiet")
+    assert {"model", "path", "replaced", "before", "tried", "network", "report"} <= found.keys()
+    assert (found["steps"], found["replaced"]) == (30, True)
+    assert parsed("resume", str(run))["networks"][0] == found["network"]
+    assert parsed("resume", str(run / "finishes" / "1")) == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["model-7", "--steps", "5"], "run has no network 'model-7': choose from model-1, "),
+        (["model-1", "--steps", "5", "--minutes", "1"], "either minutes or steps, got minutes=1 and steps=5"),
+        (["model-1"], "either minutes or steps, got neither"),
+        (["model-1", "--minutes", "0"], "minutes must be more than 0 and finite, got 0"),
+        (["model-1", "--steps", "-3"], "steps must be at least 1, got -3"),
+        (["model-1", "--steps", "5", "--seed", "-1"], "a seed must not be negative, got -1"),
+    ],
+)
+def test_what_cannot_be_finished_is_one_line(
+    arguments: list[str], message: str, searched: Path, tmp_path: Path, refused: Refused
+) -> None:
+    shutil.copytree(searched, tmp_path / "run")
+    assert refused(["finish", "run", *arguments], message) == ""
 
 
 def test_a_training_is_shown_as_it_goes(searched: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,12 +137,24 @@ def test_the_same_option_has_the_same_words() -> None:
         for name, option in options(command).items():
             words.setdefault(name, set()).add(option.help)
     for name in ("device", "limit", "threads", "seed", "dry_run", "quiet", "as_json", "where", "steps", "table", "bn"):
-        allowed = 2 if name in ("threads", "device") else 1  # `latency` has its own
+        allowed = 2 if name in ("threads", "device", "steps") else 1  # `latency` and `finish` have their own
         assert len(words[name]) <= allowed, words[name]
 
 
 def test_long_commands_can_be_quiet() -> None:
-    long = {"search", "resume", "select", "scale", "train", "study", "derive", "rank", "latency", "robustness"}
+    long = {
+        "search",
+        "resume",
+        "select",
+        "scale",
+        "train",
+        "study",
+        "derive",
+        "rank",
+        "latency",
+        "robustness",
+        "finish",
+    }
     long |= {"data check"}
     assert {c for c in COMMANDS if "quiet" in options(c)} == long
 

@@ -129,7 +129,7 @@ def test_the_space_is_found_as_it_was(searched: Path, run: Path, tmp_path: Path)
 
 
 def test_drawings_are_of_finished_networks() -> None:
-    from supernetic.commands.report import _finished
+    from supernetic.reports.run_space import _finished
 
     space = catalog.space("macro:stabiliser=skip")
     assert any(x.kind == "skip" for x in _finished(space).blueprint((0,) * 8))

@@ -13,7 +13,7 @@ import pytest
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 # Models are exported from the CPU, and one proxy needs doubles, which not every device has.
 CPU_WORK = re.compile(r"exporters\.\w+:\w+|proxies\.synflow:synflow|proxies\.probe:apply_changed")
-JOBS = ("derive", "search", "race", "plan", "scale", "select", "robustness", "rank", "study")
+JOBS = ("derive", "search", "race", "finish", "plan", "scale", "select", "robustness", "rank", "study")
 pytestmark = pytest.mark.slow
 
 Script = Callable[..., Any]
@@ -42,7 +42,7 @@ def test_a_job_ends_the_same_on_another_device(job: str, script: Script, tmp_pat
     assert not found["cpu"].pop("left behind")
     where = {device: found[device].pop("device", None) for device in ("cpu", "pretend")}
     require_equal(found["cpu"], found["pretend"], job)
-    if job == "search":  # the run, and each training of a network; those on CPUs have no word about it
+    if job in ("search", "finish"):  # the run, and each training of a network; those on CPUs have no word about it
         assert where == {"cpu": ['device = "cpu"'], "pretend": ['device = "pretend"']}
 
 

@@ -28,6 +28,9 @@ from supernetic.datasets import load
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.subset_training import SubsetTrainingEvaluator
 from supernetic.hardware import settle_hardware
+from supernetic.jobs.compare import last_training
+from supernetic.jobs.finish import train as finish_training
+from supernetic.jobs.finish.job import finish
 from supernetic.jobs.scale.job import scale
 from supernetic.jobs.search import race
 from supernetic.jobs.search.job import SearchJob, search
@@ -138,10 +141,28 @@ def run_race(device: str, out: Path) -> dict[str, Any]:
     setattr(race, "step_seconds", lambda networks, *_, **__: [0.1] * len(networks))  # noqa: B010
     race.Race._pace = lambda *_: 0.1  # type: ignore[method-assign]
     race.Race._left = lambda *_: 0.2  # type: ignore[method-assign]
-    race.MIN_ROUND_STEPS = 2
+    last_training.MIN_ROUND_STEPS = 2
     few = {"space": "mixed:channels=4,resolution=8", "where": ["macs<=100K"], "limit": 300, "threads": 1, "workers": 1}
     search(**few, minutes=1, augment="light", device=device, out=out / "run")  # type: ignore[arg-type]
     return {**_networks(out / "run"), "trials": _trials(out / "run")}
+
+
+def run_finish(device: str, out: Path) -> dict[str, Any]:
+    """A model that is trained further, tested and written back."""
+    few = {"space": "mixed:channels=4,resolution=8", "where": ["macs<=100K"], "limit": 300, "threads": 1, "workers": 1}
+    short = {"supernet": "no", "network_steps": 3, "population": 4, "generations": 2, "keep": 1, "evidence": "none"}
+    search(**few, **short, augment="light", device=device, out=out / "run")  # type: ignore[arg-type]
+    last_training.MIN_ROUND_STEPS = 2
+    setattr(finish_training, "step_seconds", lambda *_, **__: [1.0])  # noqa: B010 - the clock always says the same
+    finishes = [
+        finish(out / "run", "model-1", steps=8, device=device),
+        finish(out / "run", "model-1", minutes=0.01, workers=1, device=device),
+    ]
+    return {
+        **_networks(out / "run"),
+        "finishes": [[f.replaced, f.steps, dict(f.tried)] for f in finishes],
+        "device": _device(out / "run"),
+    }
 
 
 def run_plan(device: str, out: Path) -> dict[str, Any]:

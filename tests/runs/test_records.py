@@ -38,6 +38,23 @@ def test_networks_are_read_and_written_without_loss(tmp_path: Path) -> None:
     assert NetworkRecord.from_json(first.to_json()) == first
 
 
+FINISH: dict[str, Any] = {
+    "number": 2, "steps": 40, "before": {"valid/accuracy": 50.0, "test/accuracy": None}, "before_steps": 8,
+    "difference": [1.5, -0.5, 3.5], "recipe": "mine",
+}  # fmt: skip
+
+
+def test_finishes_are_read_and_written_without_loss(tmp_path: Path) -> None:
+    entry = {**CONTROL, "finishes": [FINISH, {k: FINISH[k] for k in ("number", "steps", "before")}]}
+    (network,) = read_networks(write(tmp_path, "networks.json", [entry]))
+    assert network.to_json() == entry
+    assert network.finishes[0].difference == (1.5, -0.5, 3.5)
+    for changes, words in (({"steps": -1}, "steps must be"), ({"difference": [1]}, "difference must be three numbers")):
+        write(tmp_path, "networks.json", [{**CONTROL, "finishes": [{**FINISH, **changes}]}])
+        with pytest.raises(RunError, match=f"a finish: {words}"):
+            read_networks(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -60,6 +77,7 @@ def test_networks_are_read_and_written_without_loss(tmp_path: Path) -> None:
         ({"weights": "mine"}, "weights must be trained or inherited, got 'mine'"),
         ({"fold": "flat"}, "fold must be a table"),
         ({"label": "x", "failed": 1}, "failed must be text, got 1"),
+        ({"finishes": 3}, "finishes must be a list of tables, got 3"),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named_in_one_line(tmp_path: Path, changes: dict[str, Any], words: str) -> None:

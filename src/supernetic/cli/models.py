@@ -1,4 +1,4 @@
-"""Commands about finished models: derive, export, predict, report."""
+"""Commands about finished models: finish, derive, export, predict, report."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from .shared import (
     RETRAIN_HELP,
     ArchArgument,
     Device,
+    ImageCache,
     Int8,
     Json,
     NetworkRecipe,
     Precision,
     Quiet,
+    Seed,
     TrustCode,
     app,
     print_result,
@@ -24,6 +26,45 @@ from .shared import (
 ModelOut = Annotated[
     str, typer.Option(help="Directory in which the model directory NAME is made. [default: where the run's models are]")
 ]
+
+
+@app.command()
+def finish(
+    run: Annotated[str, typer.Argument(help="Run of search or scale that is finished.")],
+    model: Annotated[str, typer.Argument(help="Network of the run that has weights, such as model-1.")],
+    minutes: Annotated[float | None, typer.Option(help="Time for everything, in minutes.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps, in place of --minutes.")] = None,
+    recipe: NetworkRecipe = "",
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes that train the network together if that is faster; with --steps, in any case."),
+    ] = None,
+    image_cache: ImageCache = "",
+    device: Device = "auto",
+    precision: Precision = "no",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> None:
+    """Go on training a model of a finished run; its weights, ONNX file, card and report are written anew."""
+    from ..jobs.finish.job import finish as job
+
+    with open_display(quiet) as on_event:
+        result = job(
+            run,
+            model,
+            minutes=minutes,
+            steps=steps,
+            recipe=recipe or None,
+            workers=workers,
+            device=device,
+            precision=precision,
+            seed=seed,
+            trust_code=trust_code,
+            on_event=on_event,
+        )
+    print_result(result, as_json)
 
 
 @app.command()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
 from typing import Any
 
-from .. import catalog
 from ..diagnostics import network_diagnostics
-from ..errors import InputError, SupernetError
+from ..errors import InputError
 from ..lab.study_page import write_study
 from ..reports import compare_report, write_report
+from ..reports.run_space import space_in as space_in
 from ..reports.runs import clean, write_index
 from ..reports.scale import write_scale
 from ..reports.select import write_select
@@ -21,9 +20,7 @@ from ..reports.why import why as reasons
 from ..result import Result
 from ..runs.directory import SETTINGS, read_settings, refuse_links
 from ..runs.overview import RUNNING, UNREADABLE, holds_runs, runs_of
-from ..runs.space_record import space_of
-from ..runs.trust import following, opens_runs
-from ..space import Space
+from ..runs.trust import opens_runs
 
 WATCH_S = 10.0  # between two renewals of the page over a folder
 PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # by job; all others have one in common
@@ -122,33 +119,3 @@ def _watched(folder: Path) -> Path:
             sleep(WATCH_S)
     except KeyboardInterrupt:
         return write_index(folder)
-
-
-def space_in(run: Path) -> tuple[Space | None, tuple[str, ...]]:
-    """The space of a run, if it is still what it was, and why not; a report without it has fewer drawings."""
-    if not (run / SETTINGS).exists():
-        return None, ()
-    settings = read_settings(run)
-    try:
-        with following(run):
-            return _space(run, settings), ()
-    except SupernetError as error:
-        return None, (f"networks are drawn only where models are exported: {error}",)
-    except (KeyError, TypeError, ValueError, OSError):
-        return None, ()
-
-
-def _space(run: Path, settings: Mapping[str, Any]) -> Space | None:
-    record = settings["space"]
-    if {"text", "declaration", "class"} & record.keys():
-        return _finished(space_of(run, settings))
-    space = catalog.space(record["name"])
-    return space if space.fingerprint == record["fingerprint"] else None
-
-
-def _finished(space: Any) -> Space:
-    """Without what only supernets have: stabilisers, and cells that differ."""
-    plain = {"stabiliser": "", "share_cells": True}
-    changes = {k: v for k, v in plain.items() if hasattr(space, k)}
-    finished: Space = dataclasses.replace(space, **changes) if changes else space
-    return finished

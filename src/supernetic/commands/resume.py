@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
+from ..jobs.finish.place import unfinished
 from ..progress import OnEvent
 from ..result import Result
 from ..runs.directory import SETTINGS, read_settings
@@ -23,6 +24,7 @@ JOBS = {
     "table-search": ("jobs.search.table_search:TableSearchRequest", "jobs.search.table_search:search_table_by", ""),
     "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:ScaleJob", "jobs.scale.result:read_family"),
     "select": ("jobs.select.request:SelectRequest", "jobs.select.job:SelectJob", "jobs.select.result:read_result"),
+    "finish": ("jobs.finish.request:FinishRequest", "jobs.finish.job:finish_by", "jobs.finish.result:read_finish"),
     "study": ("lab.request:StudyRequest", "lab.job:study_by", ""),
 }
 
@@ -54,6 +56,8 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
         raise RunError(f"{path} has no request in its settings: give the command that began the run once more")
     request, do, read = JOBS[kind]
     if read and (path / RESULT).exists():
+        if place := unfinished(path):  # a model of the run was being trained further
+            return resume(place, trust_code=trust_code, on_event=on_event)
         finished: Result = _load(read)(path)
         return finished
     with following(path):

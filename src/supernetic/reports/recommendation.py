@@ -12,6 +12,7 @@ from ..ranking.sentences import TOO_SHORT, show_epochs
 from ..ranking.trust import wilson
 from ..ranking.verdict import too_short
 from ..runs.records import NetworkRecord, recommended_network
+from .finishes import finish_sentences
 
 ACCURACY = "test/accuracy"
 
@@ -34,6 +35,7 @@ def recommendation(networks: Sequence[NetworkRecord], trust: Mapping[str, Any]) 
     return [
         f"Take {model.name}: {', '.join(_facts(model, trust))}.",
         f"Why: {'. '.join(why_recommended(model, networks, trust))}.",
+        *finish_sentences(networks, trust),
         *(int8_sentences(model.name, model.int8) if model.int8 else ()),
         *(_cheaper(other, model, trust) for other in others),
         *(warning(other.name, other.int8) for other in others if other.int8 and loses_much(other.int8)),

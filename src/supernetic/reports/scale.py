@@ -19,6 +19,7 @@ from ..scaling.accounting import accounting
 from . import svg as plots
 from .diagnostics import network_pages
 from .drawing import draw
+from .finishes import finish_sentences
 from .rendering import fill, flat, write_page
 from .series_plots import Plot, Series, categories, style_of
 from .summary_text import typeset
@@ -69,7 +70,9 @@ def page(path: Path, networks: Sequence[NetworkRecord], scale: Record, trust: Re
         "title": f"A family of models for {settings['data']['name']}",
         "place": path.resolve().name,
         "lead": _lead(networks, scale),
-        "statements": [typeset(s) for s in (*trust_sentences(trust), *_int8(networks))],
+        "statements": [
+            typeset(s) for s in (*trust_sentences(trust), *finish_sentences(networks, trust), *_int8(networks))
+        ],
         "legend": [(style_of(i), name) for i, name in enumerate(ROLES.values())],
         "fronts": [_macs_front(networks), _params_front(networks)],
         "networks": _networks(networks),

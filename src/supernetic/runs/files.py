@@ -42,6 +42,11 @@ TRUST = "trust.json"  # how far the ranking may be trusted, and the comparisons 
 MODELS = "models"  # directory: the exported models, by name
 EXPORTED = "exported.json"  # the names of the exported models
 
+# A network that was trained further after its run was finished: a run of its own in `finishes/1`, `finishes/2`, ...
+FINISHES = "finishes"  # directory
+BEFORE = "before.json"  # the record of the network that it began with
+FINISH = "finish.json"  # whether the new weights are kept, and the record of the network then
+
 # A model, in `models/NAME`
 MODEL_WEIGHTS = "model.safetensors"
 MODEL_ONNX = "model.onnx"

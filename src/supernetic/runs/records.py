@@ -35,6 +35,46 @@ D = TypeVar("D")
 
 
 @dataclass(frozen=True)
+class FinishRecord:
+    """A training of a network after its run was finished (`supernetic finish`), whose weights were kept.
+
+    Args:
+        number: Its directory under `finishes/`.
+        steps: Its updates.
+        before: Validation and test metrics of the network until then.
+        before_steps: Updates until then; None if the weights were the supernet's.
+        difference: Points of test accuracy that it gained, with their 95 % interval: value, low, high; None if it is
+            not known which test images the network got right before.
+        recipe: The title of the recipe, if it was not the run's own.
+    """
+
+    number: int
+    steps: int
+    before: MetricValues
+    before_steps: int | None = None
+    difference: tuple[float, float, float] | None = None
+    recipe: str = ""
+
+    @classmethod
+    def from_json(cls, record: Any, file: str | Path) -> FinishRecord:
+        """Read an entry; `file` is where it comes from, for error messages."""
+        fields = _Fields(record, f"{file}: a finish")
+        return cls(
+            number=fields.required("number", COUNT),
+            steps=fields.required("steps", COUNT),
+            before=fields.required("before", METRICS),
+            before_steps=fields.get("before_steps", COUNT, None),
+            difference=fields.get("difference", TRIPLE, None),
+            recipe=fields.get("recipe", TEXT, ""),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry for the file."""
+        difference = None if self.difference is None else list(self.difference)
+        return {k: v for k, v in {**asdict(self), "difference": difference}.items() if v not in (None, "")}
+
+
+@dataclass(frozen=True)
 class NetworkRecord:
     """One entry of `networks.json`: a model, a candidate that lost, or a control. What is not known is None or empty.
 
@@ -64,6 +104,7 @@ class NetworkRecord:
         fold: What became of the stabilisers of skipped layers.
         weights: Which weights are exported: `trained` or `inherited`; nothing for a control.
         inherited_weights: Whether the run holds the network with the supernet's weights too.
+        finishes: How it was trained further after the run was finished, from the first time to the last.
     """
 
     name: str
@@ -90,6 +131,7 @@ class NetworkRecord:
     fold: Mapping[str, Any] | None = None
     weights: str = ""
     inherited_weights: bool | None = None
+    finishes: tuple[FinishRecord, ...] = ()
 
     @property
     def chosen(self) -> bool:
@@ -153,6 +195,7 @@ class NetworkRecord:
             fold=fields.get("fold", TABLE, None),
             weights=fields.get("weights", EXPORTED, ""),
             inherited_weights=fields.get("inherited_weights", FLAG, None),
+            finishes=tuple(FinishRecord.from_json(r, file) for r in fields.get("finishes", TABLES, ())),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -167,6 +210,7 @@ class NetworkRecord:
             {name: getattr(self, name) for name in always}
             | arch
             | {name: value for name in sometimes if (value := getattr(self, name)) not in (None, "")}
+            | ({"finishes": [f.to_json() for f in self.finishes]} if self.finishes else {})
         )
 
 
@@ -472,6 +516,11 @@ def _pair(value: Any) -> tuple[float, float] | None:
     return (value[0], value[1]) if good else None
 
 
+def _triple(value: Any) -> tuple[float, float, float] | None:
+    good = isinstance(value, list | tuple) and len(value) == 3 and all(map(_is_number, value))
+    return (value[0], value[1], value[2]) if good else None
+
+
 def _texts(value: Any) -> tuple[str, ...] | None:
     return tuple(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else None
 
@@ -504,6 +553,7 @@ COUNT = _Kind("a whole number, at least 0", _count)
 NUMBER = _Kind[float]("a number", lambda value: value if _is_number(value) else None)
 POSITIVE = _Kind("a number above 0", _positive)
 PAIR = _Kind("two numbers", _pair)
+TRIPLE = _Kind("three numbers", _triple)
 ARCH = _Kind("a list of whole numbers", _arch)
 METRICS = _Kind("a table of numbers", _metrics)
 LATENCY = _Kind("a table of numbers with the engine's name", _latency)

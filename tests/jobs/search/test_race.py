@@ -14,9 +14,10 @@ import pytest
 from supernetic.errors import RunError
 from supernetic.hardware import CPU, Hardware
 from supernetic.jobs.compare.candidates import Candidate
+from supernetic.jobs.compare.last_training import MIN_ROUND_STEPS, decided
 from supernetic.jobs.compare.train import inherited_file
 from supernetic.jobs.search.plan import SearchPlan
-from supernetic.jobs.search.race import MIN_ROUND_STEPS, Race, decided, later_error
+from supernetic.jobs.search.race import Race, later_error
 from supernetic.jobs.time_plan import PLANNED_SHARE
 from supernetic.networks.baselines import Baseline
 from supernetic.networks.pool import Trained
@@ -83,7 +84,9 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> Trainings:
     monkeypatch.setattr("supernetic.networks.pool.training_seconds", lambda path: (100 * PACE, 100))
     monkeypatch.setattr("supernetic.jobs.search.race._blueprint", lambda path: path.name)
     monkeypatch.setattr("supernetic.jobs.search.race.together_seconds", lambda *_: PACE)
-    monkeypatch.setattr("supernetic.jobs.search.race.PART_S", 1000.0)  # one part, but for the tests about parts
+    monkeypatch.setattr(
+        "supernetic.jobs.compare.last_training.PART_S", 1000.0
+    )  # one part, but for the tests about parts
     return made
 
 
@@ -372,7 +375,7 @@ def test_the_last_training_is_done_in_parts_that_fit_what_is_left(
 def test_single_processes_look_at_the_clock_more_often(
     trainings: Trainings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("supernetic.jobs.search.race.PART_S", 20.0)
+    monkeypatch.setattr("supernetic.jobs.compare.last_training.PART_S", 20.0)
     left = iter([60.0, 30.0])
     monkeypatch.setattr(Race, "_left", lambda *_: next(left))
     finished(trainings, run, FIELD, replace(PLAN, finish=50.0, start=3.0))

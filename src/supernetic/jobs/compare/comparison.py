@@ -29,48 +29,24 @@ COMPARE, QUANTISE, TEST = "compare", "quantise", "test"  # names of the steps
 JUDGE, EXPORT = "judge", "export"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Chosen networks and their controls, to be trained in the same way.
+@dataclass(frozen=True, kw_only=True)
+class NetworkTrainings:
+    """How finished networks are trained.
 
     Args:
-        space: Of the finished networks.
         dataset: All images, at the networks' resolution.
         loading: Arguments of `datasets.load` that give the same data in a worker.
         recipe: Of finished networks.
-        retrain: `scratch`, `inherit` (from the supernet's weights), `none`, or `check`: the supernet's weights are
-            exported, and trainings from scratch serve the comparison.
-        score: The metric by which networks were searched for.
-        workers: Trainings at a time.
         seed: Of all randomness.
-        supernet: The trained supernet of the run; None if there is none.
-        scorer: The evaluator that the search used, for the run.
-        candidates: The networks, and remarks on controls that are missing.
-        baselines: The user's own networks by name.
-        derives: Whether chosen networks are also tested with the supernet's own weights.
-        lengths: Steps of each network's training by name, for the run; None: the recipe's own length for all.
-        compares_finished: Whether the recommended model and its controls were all trained to the end, so that they are
-            compared after all of their training and not after the first round.
         hardware: Where finished networks are trained and tested.
         decides: The metric of the validation images by which networks are compared, in percent.
         int8: Whether the models are quantised too.
     """
 
-    space: Space
     dataset: Dataset
     loading: Mapping[str, Any]
     recipe: Recipe
-    retrain: str
-    score: str
-    workers: int
     seed: int
-    supernet: Callable[[Run], Supernet] | None
-    scorer: Callable[[Run], Evaluator]
-    candidates: Callable[[Run], tuple[Sequence[Candidate], Sequence[str]]]
-    baselines: Mapping[str, Baseline] = field(default_factory=dict)
-    derives: bool = True
-    lengths: Callable[[Run, Sequence[Candidate]], Mapping[str, int]] | None = None
-    compares_finished: bool = False
     hardware: Hardware = CPU
     decides: str = ACCURACY
     int8: bool = True
@@ -111,6 +87,39 @@ class Comparison:
         from ...training.schedule import plan_of
 
         return plan_of(self.recipe, max(1, len(self.dataset.splits["train"]) // self.recipe.batch_size))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(NetworkTrainings):
+    """Chosen networks and their controls, to be trained in the same way.
+
+    Args:
+        space: Of the finished networks.
+        retrain: `scratch`, `inherit` (from the supernet's weights), `none`, or `check`: the supernet's weights are
+            exported, and trainings from scratch serve the comparison.
+        score: The metric by which networks were searched for.
+        workers: Trainings at a time.
+        supernet: The trained supernet of the run; None if there is none.
+        scorer: The evaluator that the search used, for the run.
+        candidates: The networks, and remarks on controls that are missing.
+        baselines: The user's own networks by name.
+        derives: Whether chosen networks are also tested with the supernet's own weights.
+        lengths: Steps of each network's training by name, for the run; None: the recipe's own length for all.
+        compares_finished: Whether the recommended model and its controls were all trained to the end, so that they are
+            compared after all of their training and not after the first round.
+    """
+
+    space: Space
+    retrain: str
+    score: str
+    workers: int
+    supernet: Callable[[Run], Supernet] | None
+    scorer: Callable[[Run], Evaluator]
+    candidates: Callable[[Run], tuple[Sequence[Candidate], Sequence[str]]]
+    baselines: Mapping[str, Baseline] = field(default_factory=dict)
+    derives: bool = True
+    lengths: Callable[[Run, Sequence[Candidate]], Mapping[str, int]] | None = None
+    compares_finished: bool = False
 
     @property
     def trains(self) -> bool:

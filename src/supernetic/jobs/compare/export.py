@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, RunError, SupernetError
 from ...progress import Event, OnEvent
+from ...reports.finishes import finish_sentences
 from ...runs.directory import Run, read_settings
 from ...runs.files import EXPORTED, MODELS, NETWORK_TRAININGS, SETTINGS, WEIGHTS
-from ...runs.records import MetricValues, NetworkRecord, read_networks
+from ...runs.records import MetricValues, NetworkRecord, read_networks, read_trust
 from ...runs.trust import require_name
 from .comparison import EXPORT
 from .int8 import stored_int8
@@ -164,13 +165,11 @@ def _metrics(record: NetworkRecord) -> dict[str, float]:
 
 
 def _recipe(recipe: Mapping[str, Any], record: NetworkRecord) -> str:
-    """Title and length; the recipe does not know how long a network was trained that went on for several rounds."""
-    length = f"{record.steps:,} steps in several rounds" if _went_on(record) else recipe.get("length")
+    """Title and length; a recipe does not know how long a network was trained by the clock, or in several rounds."""
+    length = recipe.get("length")
+    if record.steps is not None and not record.exports_inherited:
+        length = f"{record.steps:,} steps" + (" in several rounds" if record.first_key else "")
     return ", ".join(str(text) for text in (recipe.get("title"), length) if text)
-
-
-def _went_on(record: NetworkRecord) -> bool:
-    return record.first_key is not None and not record.exports_inherited
 
 
 def _notes(record: NetworkRecord, run: Path) -> tuple[str, ...]:
@@ -178,6 +177,7 @@ def _notes(record: NetworkRecord, run: Path) -> tuple[str, ...]:
     if record.exports_inherited:
         return (*recommended, "Its weights are those of the supernet; it was not trained on its own.")
     first = read_settings(run / NETWORK_TRAININGS / str(record.first_key or record.key))
+    finishes = finish_sentences([record], read_trust(run)) if record.finishes else []
     if first.get("start", "scratch") != "scratch":
-        return (*recommended, "Its training began with the weights of the supernet.")
-    return recommended
+        return (*recommended, "Its training began with the weights of the supernet.", *finishes)
+    return (*recommended, *finishes)

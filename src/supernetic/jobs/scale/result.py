@@ -9,6 +9,7 @@ from typing import Any
 
 from ...diagnostics import AllDiagnostics, read_diagnostics
 from ...ranking.sentences import trust_sentences
+from ...reports.finishes import finish_sentences
 from ...result import Result
 from ...runs.directory import read_records, read_settings
 from ...runs.files import CHAIN, REPORT, SCALE
@@ -60,6 +61,7 @@ class Family(Result):
             *columns([HEADINGS, *map(_row, self.networks)]),
             "",
             *trust_sentences(self.trust),
+            *finish_sentences(self.networks, self.trust),
             *fits(self.scale),
             *(f"{a['what']}: {duration(a['seconds'])} ({a['how']})" for a in self.accounting),
             "",

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import zip_longest
 from math import inf, log
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...blueprint import Blueprint
 from ...errors import RunError
@@ -39,6 +38,7 @@ from ...runs.records import (
 )
 from ..compare.candidates import BASELINE, Candidate
 from ..compare.comparison import WHOLE, Comparison
+from ..compare.last_training import LastTraining, decided, may_train_together, steps_in
 from ..compare.train import inherited_file, load_inherited, numbers
 from ..speed import step_seconds, together_seconds
 from ..time_plan import EXPORT, FINISH, PLANNED_SHARE, TEST
@@ -48,13 +48,7 @@ if TYPE_CHECKING:
     from ...networks.pool import Training
 
 CROSS_ENTROPY = "valid/cross_entropy"
-MIN_ROUND_STEPS = 20  # below this a training says nothing
 USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network below it is not handed over
-MAX_PARTS = 4  # of the last training
-PART_S, TOGETHER_PART_S = 20.0, 120.0  # the least seconds of each; where processes train together
-PROCESSES = "processes"  # in the decision on the last trainings: how many train the winner together
-TOGETHER_GAIN = 1.2  # several processes train one network together if that is so much faster than one process
-WORTH_TIMING_S = 40.0  # of training, for which it is worth while to time several processes together
 EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a fast one (docs/findings/prospects.md)
 SLOWER = 1.2  # times as many steps as a slower network has behind it
 OPEN = 1.4  # times the error that is expected of the first network: one with less may overtake it
@@ -102,7 +96,7 @@ class Race:
             paces = iter(seconds)
             slowest = max(seconds, default=1.0)  # for a module of the user's, which is not timed
             return {
-                c.name: _steps(plan.rounds[0], next(paces) if isinstance(c.network, Blueprint) else slowest)
+                c.name: steps_in(plan.rounds[0], next(paces) if isinstance(c.network, Blueprint) else slowest)
                 for c in entries
             }
 
@@ -112,7 +106,7 @@ class Race:
         network = entries[0].network
         assert isinstance(network, Blueprint)
         pace = step_seconds([network], self.comparison.recipe, 1, hardware=self.comparison.hardware)[0]
-        return {entries[0].name: _steps(self._left(run, 0.0), pace)}
+        return {entries[0].name: steps_in(self._left(run, 0.0), pace)}
 
     def finish(self, run: Run, send: OnEvent) -> None:
         """Take the step `finish`.
@@ -145,7 +139,7 @@ class Race:
                 break
 
             def lengths(names: Sequence[str] = running, seconds: float = seconds) -> dict[str, int]:
-                return {n: _steps(seconds, self._pace(run.path, records[n])) for n in names}
+                return {n: steps_in(seconds, self._pace(run.path, records[n])) for n in names}
 
             self._train(run, records, decided(run, f"round-{number}", lengths), send)
         return sorted(running, key=self._prospects(records))
@@ -292,7 +286,7 @@ class Race:
 
     def _train_cheaper(self, run: Run, records: dict[str, NetworkRecord], names: Sequence[str], send: OnEvent) -> None:
         def lengths() -> dict[str, int]:
-            return {n: _steps(self.plan.cheaper, self._pace(run.path, records[n])) for n in names}
+            return {n: steps_in(self.plan.cheaper, self._pace(run.path, records[n])) for n in names}
 
         if names:
             self._train(run, records, decided(run, "cheaper", lengths), send)
@@ -302,9 +296,6 @@ class Race:
     ) -> str:
         """Train the winner for all the time that is left, and return the name of the best network then.
 
-        The training is done in parts, so that one that got slower can be made shorter; its learning rate falls steadily
-        over all of them.
-
         All processes train the winner together if that is faster. If it is not, or if a slower network may still
         overtake the winner, each process trains one of the last networks in the race. If the evidence is to be full,
         the winner and its controls are trained alike.
@@ -313,48 +304,29 @@ class Race:
         names = [best]
         if self.evidence == FULL:
             names += [n for n, r in records.items() if n != best and r.role not in (CHOSEN, BASELINE) and not r.failed]
+        settled = len(names) == 1 and not self._is_open(records, running)
 
-        def first_lengths() -> dict[str, int]:
-            settled = len(names) == 1 and not self._is_open(records, running)
-            pace = self._together(run.path, records[best]) if settled else inf
-            left = self._left(run, perf_counter() - begin)
-            if pace * TOGETHER_GAIN < self._pace(run.path, records[best]):
-                return {best: _steps((left - self.plan.start) / self._parts(workers), pace), PROCESSES: workers}
-            several = names if len(names) > 1 else running[:workers]
-            share = left / self._parts(1) * min(1.0, workers / len(several))
-            return {n: _steps(share, self._pace(run.path, records[n])) for n in several}
+        def train(steps: Mapping[str, int], processes: int, part: tuple[float, float]) -> None:
+            self._train(run, records, steps, send, processes, part)
 
-        def further_lengths(done: int, names: Sequence[str], at_once: float) -> dict[str, int]:
-            start = self.plan.start if processes > 1 else 0.0
-            share = (self._left(run, perf_counter() - begin) - start) / (parts - done) * at_once
-            return {n: _steps(share, self._pace(run.path, records[n])) for n in names}
-
-        steps = decided(run, "finish-1", first_lengths)
-        processes = steps.pop(PROCESSES, 1)
-        parts = self._parts(processes)
-        self._train(run, records, steps, send, processes, (0.0, 1 / parts))
-        at_once = min(1.0, workers / processes / len(steps))
-        for done in range(1, parts):
-            lengths = partial(further_lengths, done, list(steps), at_once)
-            steps = decided(run, f"finish-{done + 1}", lengths)
-            self._train(run, records, steps, send, processes, (done / parts, (done + 1) / parts))
-        return min((n for n in steps if self._can_be_handed_over(records[n])), key=self._standing(records))
-
-    def _parts(self, processes: int) -> int:
-        """In how many parts the last training is done. Before each the clock is looked at: the pace may have changed.
-
-        Processes that train together are started anew for each part.
-        """
-        linear = self.comparison.recipe.schedule == "linear"
-        shortest = TOGETHER_PART_S if processes > 1 else PART_S
-        return min(MAX_PARTS, max(1, int(self.plan.finish / shortest))) if linear else 1
+        last = LastTraining(
+            workers, self.plan.finish, self.plan.start, self.comparison.recipe.schedule == "linear",
+            left=lambda: self._left(run, perf_counter() - begin),
+            pace=lambda name: self._pace(run.path, records[name]),
+            train=train,
+        )  # fmt: skip
+        trained = last.run(
+            run,
+            names if len(names) > 1 else running[:workers],
+            lambda: self._together(run.path, records[best]) if settled else inf,
+        )
+        return min((n for n in trained if self._can_be_handed_over(records[n])), key=self._standing(records))
 
     def _together(self, run: Path, record: NetworkRecord) -> float:
         """Seconds per step of the winner if all processes train it together; infinite if that is not worth while."""
         workers, recipe = self.plan.workers, self.comparison.recipe
         hardware = self.comparison.hardware.with_processes(workers)
-        short = self.plan.finish < WORTH_TIMING_S
-        if workers == 1 or short or recipe.batch_size % workers or not hardware.can_share(workers):
+        if not may_train_together(workers, self.plan.finish, recipe.batch_size, hardware):
             return inf
         return together_seconds(_blueprint(run / NETWORK_TRAININGS / str(record.key)), recipe, hardware)
 
@@ -417,39 +389,6 @@ class Race:
         metrics: MetricValues = (record.first if first else None) or record.trained or record.score or {}
         value = metrics.get(self.comparison.decides)
         return -inf if value is None else value
-
-
-def decided(run: Run, what: str, decide: Callable[[], Mapping[str, int]]) -> dict[str, int]:
-    """A decision that may look at the clock: made once, then read from the run.
-
-    Args:
-        run: Keeps it.
-        what: What is decided.
-        decide: Makes the decision.
-
-    Returns:
-        The decision.
-    """
-    for record in run.read(DECISIONS):
-        if record.get("decision") == what:
-            return _checked(run, what, record.get("steps"))
-    steps = dict(decide())
-    run.append(DECISIONS, [{"decision": what, "steps": steps}])
-    return steps
-
-
-def _checked(run: Run, what: str, steps: Any) -> dict[str, int]:
-    """The steps of a decision that a run holds; the file may have come from elsewhere."""
-    numbers = isinstance(steps, dict) and all(type(n) is int and n > 0 for n in steps.values())
-    if not steps or not numbers:
-        raise RunError(
-            f"{run.path / DECISIONS}: the steps of {what} must be positive whole numbers by name, got {steps!r}"
-        )
-    return dict(steps)
-
-
-def _steps(seconds: float, pace: float) -> int:
-    return max(MIN_ROUND_STEPS, int(seconds / pace))
 
 
 def later_error(before: tuple[float, float], now: tuple[float, float], later: float) -> float:

@@ -1,0 +1,49 @@
+"""How long a finish trains."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...result import Result
+from ...text import duration
+from ..time_plan import PLANNED_SHARE
+
+MIN_TRAINING_S = 1.0  # that is planned, however short the time is
+
+
+@dataclass(frozen=True)
+class FinishPlan(Result):
+    """What a finish will do."""
+
+    model: str
+    workers: int
+    steps: int = 0  # 0: as many as the time allows
+    limit: float = 0.0  # seconds for everything; 0: steps were given
+    spent: float = 0.0  # seconds until the training begins
+    after: float = 0.0  # seconds from its end: validation, test, export, report
+
+    @property
+    def seconds(self) -> float:
+        """Of the training, as far as the plan knows."""
+        return self.left(0.0)
+
+    def left(self, passed: float) -> float:
+        """Seconds for training, when so many have passed since it began."""
+        return max(MIN_TRAINING_S, PLANNED_SHARE * self.limit - self.spent - passed - self.after)
+
+    def to_settings(self) -> dict[str, Any]:
+        """A table for `run.toml`."""
+        return {**dataclasses.asdict(self), "spent": round(self.spent, 2), "after": round(self.after, 2)}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> FinishPlan:
+        """The plan that `to_settings` wrote."""
+        return cls(**settings)
+
+    def lines(self) -> list[str]:
+        """What is done, in order."""
+        length = f"{self.steps:,} steps" if self.steps else f"about {duration(self.seconds)}"
+        return [f"train {self.model} further for {length}", "test and export it if validation images say it is better"]

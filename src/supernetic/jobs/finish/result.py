@@ -1,0 +1,115 @@
+"""The result of a finish, read from its directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...reports.finishes import finish_sentence
+from ...result import Result
+from ...runs.files import MODELS, REPORT
+from ...runs.records import MetricValues, NetworkRecord, read_networks, read_trust, recommended_network
+from ..search.result import show_metric
+from .outcome import VALID, read_outcome
+from .place import run_of
+
+if TYPE_CHECKING:
+    from ...nn.network import Network
+
+
+@dataclass(frozen=True)
+class FinishResult(Result):
+    """A network that was trained further, or that stays as it was.
+
+    Args:
+        run: The run that it is of.
+        model: Its name.
+        path: Its model directory.
+        replaced: Whether the new weights are kept.
+        steps: Updates of this finish.
+        before: Validation and test metrics of the weights that it began with.
+        tried: Validation metrics after its training; empty if that diverged.
+        network: The record of the network that is kept, as in `networks.json`.
+        test_images: Their number.
+        notes: What else a reader should know.
+    """
+
+    run: str
+    model: str
+    path: str
+    replaced: bool
+    steps: int
+    before: MetricValues
+    tried: MetricValues
+    network: NetworkRecord
+    test_images: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def report(self) -> Path:
+        """The page about the run."""
+        return Path(self.run) / REPORT
+
+    def load(self) -> Network:
+        """The model that is kept, as a plain module."""
+        from ...exporters.model import load_model
+
+        return load_model(Path(self.path))
+
+    def lines(self) -> list[str]:
+        """A summary for people."""
+        notes = [f"note: {note}" for note in self.notes]
+        if not self.replaced:
+            return [self._why_not(), *notes, f"{self.path} and the report are unchanged"]
+        return [
+            finish_sentence(self.network, self.test_images),
+            *notes,
+            "",
+            f"supernetic predict {self.path} IMAGE",
+            f"weights, ONNX file and card are in {self.path}, the report is {self.report}",
+        ]
+
+    def _why_not(self) -> str:
+        if not self.tried:
+            return f"{self.model} stays as it was: the training diverged, see networks/*/result.json"
+        was, now = (show_metric(metrics, VALID) for metrics in (self.before, self.tried))
+        return (
+            f"{self.model} stays as it was: after {self.steps:,} more steps validation accuracy would be {now} %, "
+            f"and it is {was} %"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain records: that of the network is as in `networks.json`."""
+        return {**super().to_json(), "network": self.network.to_json(), "report": str(self.report)}
+
+
+def read_finish(place: str | Path) -> FinishResult:
+    """Read the result of a finish.
+
+    Args:
+        place: Its directory, `RUN/finishes/1`.
+
+    Returns:
+        The result. A finish that has not come to its end is refused.
+    """
+    run, place = run_of(Path(place))
+    outcome = read_outcome(place)
+    name = outcome.network.name
+    return FinishResult(
+        str(run), name, str(run / MODELS / name), outcome.replaced, outcome.steps, outcome.before,
+        outcome.tried, outcome.network,
+        read_trust(run).get("test_images"), tuple(_notes(run, outcome.network)),
+    )  # fmt: skip
+
+
+def _notes(run: Path, network: NetworkRecord) -> list[str]:
+    """Another network than the recommended one may have become the better one."""
+    best = recommended_network(read_networks(run))
+    if best is None or best.name == network.name:
+        return []
+    theirs, mine = (best.trained or {}).get(VALID), (network.trained or {}).get(VALID)
+    if theirs is None or mine is None or mine <= theirs:
+        return []
+    better = f"{network.name} is now better than the recommended {best.name}"
+    return [f"on validation images {better}: {mine:.2f} %, {theirs:.2f} %"]

@@ -1,0 +1,62 @@
+"""The last step of a finish: everything in the run that speaks of the network says the same again.
+
+The run's `networks.json` is replaced at once: from then on the network is the new one, and what follows is made from
+that record (the model directory, written beside the old one and swapped; `result.json`; the report). Until then all is
+as it was. Every part can be repeated: interrupted anywhere, the next call takes the whole step again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ...errors import RunError
+from ...progress import Event, OnEvent
+from ...reports import write_report
+from ...reports.run_space import space_in
+from ...reports.scale import write_scale
+from ...runs.directory import Run
+from ...runs.files import CORRECT, NETWORKS, RESULT
+from ...runs.records import networks_text, read_json, read_networks
+from ..compare.comparison import EXPORT
+from ..compare.export import export_network
+from ..scale.result import read_family
+from ..search.result import read_result
+from .outcome import Outcome
+
+
+def write_back(run: Run, outcome: Outcome, send: OnEvent) -> None:
+    """Put the network that was trained further in the place of the old one; nothing is done if the old one stays.
+
+    Args:
+        run: The run that the network is of.
+        outcome: What the finish led to.
+        send: Receives progress.
+    """
+    if not outcome.replaced:
+        return
+    name = outcome.network.name
+    run.write(CORRECT, json.dumps(_with_correct(run.path, name, outcome.correct)) + "\n")
+    records = read_networks(run.path)
+    if name not in {r.name for r in records}:
+        raise RunError(f"{run.path / NETWORKS} has no network {name!r} any more")
+    run.write(NETWORKS, networks_text(outcome.network if r.name == name else r for r in records))
+    send(Event(EXPORT, name, done=0, total=1))
+    export_network(run.path, outcome.network)
+    send(Event(EXPORT, name, done=1, total=1))
+    scaled = run.settings.get("job") == "scale"
+    result = read_family(run.path) if scaled else read_result(run.path)
+    run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+    if scaled:
+        write_scale(run.path)
+    else:
+        write_report(run.path, space_in(run.path)[0])
+
+
+def _with_correct(run: Path, name: str, packed: str) -> dict[str, Any]:
+    """`correct.json` with the test images that the network gets right now, beside those after the first round."""
+    stored = read_json(run / CORRECT)
+    if not isinstance(stored, dict) or not isinstance(stored.get("finished"), dict):
+        raise RunError(f"{run / CORRECT} must be a table with the entry `finished`")
+    return {**stored, "finished": {**stored["finished"], name: packed}}
