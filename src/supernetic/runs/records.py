@@ -206,10 +206,12 @@ class NetworkRecord:
             "inherited_weights", "test", "inherited", "latency", "int8",
         )  # fmt: skip
         arch = {"arch": None if self.arch is None else list(self.arch)}
+        keys = {} if self.keys is None else {"keys": list(self.keys)}
         return (
             {name: getattr(self, name) for name in always}
             | arch
             | {name: value for name in sometimes if (value := getattr(self, name)) not in (None, "")}
+            | keys
             | ({"finishes": [f.to_json() for f in self.finishes]} if self.finishes else {})
         )
 

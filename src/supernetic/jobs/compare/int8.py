@@ -17,7 +17,7 @@ from ...runs.directory import Run, read_plain_file, write_atomically
 from ...runs.files import INT8_NETWORKS, QUANTISED
 from ...runs.records import NetworkRecord, int8_of, read_json
 from ...runs.trust import require_name
-from .comparison import Comparison
+from .comparison import NetworkTrainings
 
 if TYPE_CHECKING:
     from ...datasets.dataset import Dataset
@@ -177,18 +177,18 @@ def stored_int8(run: Path, record: NetworkRecord) -> Int8 | None:
     data = read_plain_file(run, file)
     if sha256(data).hexdigest() != entry.get("sha256"):
         raise RunError(f"{file} was changed after it was written: its checksum does not match")
-    return Int8(data, {**facts, **(record.int8 or {})})
+    return Int8(data, {**(record.int8 or {}), **facts})
 
 
 def test_int8(
-    comparison: Comparison, run: Run, record: NetworkRecord, floats: Bools, latency: Mapping[str, Any] | None
+    comparison: NetworkTrainings, run: Run, record: NetworkRecord, floats: Bools, latency: Mapping[str, Any] | None
 ) -> tuple[dict[str, float | None], Bools] | None:
     """Test the quantised file of a network, for the step `test`, the only one that may.
 
     Args:
         comparison: The data.
         run: The run.
-        record: The network's record.
+        record: The network's record. If latencies in 8-bit integers are known, they are not measured again.
         floats: Which test images the network gets right in floats, with the weights that are exported.
         latency: Of the network in floats.
 
@@ -202,6 +202,8 @@ def test_int8(
         return None
     network = _opened(int8.data)
     right = evaluate(network, comparison.dataset, "test", network.resolution)[1]
-    float_ms = (latency or {}).get("latency/ms")
-    times = latencies(int8.data, float_ms if isinstance(float_ms, int | float) else None)
+    times: dict[str, float | None] = {k: v for k, v in (record.int8 or {}).items() if k.startswith("latency/")}
+    if not times:
+        float_ms = (latency or {}).get("latency/ms")
+        times = latencies(int8.data, float_ms if isinstance(float_ms, int | float) else None)
     return {**int8.facts, **difference("test", right, floats), **times}, right

@@ -17,7 +17,7 @@ from ...runs.directory import Run
 from ...runs.files import MISTAKES, PREDICTIONS
 from ...runs.predictions import MOST_MISTAKES, Prediction, Predictions, mistakes_text
 from ...runs.records import INHERITED, MetricValues, NetworkRecord
-from .comparison import Comparison
+from .comparison import NetworkTrainings
 from .train import numbers
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class PredictionsOfTest:
         comparison: The data, and where networks run.
     """
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: NetworkTrainings) -> None:
         self.comparison, self.dataset = comparison, comparison.dataset
         self.labels = self.dataset.labels[self.dataset.splits["test"]]
         self.networks: dict[str, Prediction] = {}

@@ -125,7 +125,7 @@ class FinishJob(Job[FinishPlan, FinishResult]):
             )
         trainings = NetworkTrainings(
             dataset=subject.load(send), loading=run.settings["load"], recipe=recipe, seed=request.seed,
-            hardware=hardware.of_networks,
+            hardware=hardware.of_networks, decides=subject.decides, int8=subject.int8,
         )  # fmt: skip
         return cls(request, run, place, subject, trainings, workers)
 
@@ -202,7 +202,7 @@ class FinishJob(Job[FinishPlan, FinishResult]):
             Step("begin", BEFORE, lambda run: run.write(BEFORE, networks_text([self.subject.record]))),
             Step(TRAIN, TRAINED_NETWORKS, train),
             Step(TEST, FINISH, lambda run: settle(self.subject, self.trainings, run, self.number, recipe)),
-            Step(EXPORT, "", lambda run: write_back(self.run, read_outcome(run.path), send)),
+            Step(EXPORT, "", lambda run: write_back(self.run, run.path, read_outcome(run.path), send)),
         ]
 
     def planned(self, plan: FinishPlan) -> FinishResult:

@@ -1,6 +1,8 @@
 """The step `test` of a finish: validation images decide which weights are kept, and new ones meet the test split once.
 
-finish.json   the decision, and the record of the network that is kept; written last
+int8/NAME.onnx, quantised.json     the network in 8-bit integers, made before it meets the test split
+predictions.json, mistakes.json    what it says of the test images
+finish.json                        the decision, and the record of the network that is kept; written last
 """
 
 from __future__ import annotations
@@ -15,17 +17,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import RunError
+from ...errors import RunError, SupernetError
 from ...ranking.verdict import compare
 from ...runs.directory import Run
-from ...runs.files import CORRECT, FINISH, NETWORK_TRAININGS, TRAINED_NETWORKS
+from ...runs.files import CORRECT, FINISH, NETWORK_TRAININGS, QUANTISED, TRAINED_NETWORKS
 from ...runs.records import FinishRecord, MetricValues, NetworkRecord, networks_of, read_finished, read_json
 from ..compare.comparison import NetworkTrainings
+from ..compare.int8 import keep_int8, quantise_network, test_int8
+from ..compare.predictions import PredictionsOfTest
 from ..compare.train import numbers
 from .subject import Subject
 
-VALID = "valid/accuracy"
-METRICS = (VALID, "valid/cross_entropy")
+METRICS = ("valid/accuracy", "valid/cross_entropy", "valid/balanced_accuracy", "valid/f1")
 
 Bools = npt.NDArray[np.bool_]
 
@@ -41,6 +44,7 @@ class Outcome:
         tried: Validation metrics after its training; empty if every training diverged.
         network: The record of the network that is kept; of a network that got better, with test metrics.
         correct: Which test images it gets right, packed in hexadecimal digits; empty if it is the old one.
+        correct_int8: The same in 8-bit integers; empty if there is no such file.
     """
 
     replaced: bool
@@ -49,6 +53,7 @@ class Outcome:
     tried: MetricValues
     network: NetworkRecord
     correct: str = ""
+    correct_int8: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The content of `finish.json`."""
@@ -59,6 +64,7 @@ class Outcome:
             "tried": dict(self.tried),
             "network": self.network.to_json(),
             "correct": self.correct,
+            "correct_int8": self.correct_int8,
         }
 
 
@@ -74,9 +80,10 @@ def read_outcome(place: Path) -> Outcome:
     file, record = place / FINISH, read_finished(place, FINISH)
     try:
         (network,) = networks_of([record["network"]], file)
-        bytes.fromhex(record["correct"])
+        correct, correct_int8 = record["correct"], record["correct_int8"]
+        bytes.fromhex(correct + correct_int8)
         before, tried = (_metrics(record[name]) for name in ("before", "tried"))
-        return Outcome(bool(record["replaced"]), int(record["steps"]), before, tried, network, record["correct"])
+        return Outcome(bool(record["replaced"]), int(record["steps"]), before, tried, network, correct, correct_int8)
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{file} is damaged: {type(error).__name__}: {error}") from None
 
@@ -102,20 +109,23 @@ def settle(subject: Subject, trainings: NetworkTrainings, run: Run, number: int,
     else:
         (new,) = trained
         steps = (new.steps or 0) - (subject.steps or 0)
-        if _accuracy(new.trained) < _accuracy(before):
+        if _value(new.trained, trainings.decides) < _value(before, trainings.decides):
             outcome = Outcome(False, steps, before, new.trained or {}, subject.record)
         else:
-            test, right = _tested(subject, trainings, new)
+            tested, right, right_int8 = _tested(subject, trainings, run, new)
             finish = FinishRecord(number, steps, before, subject.steps, _difference(subject, right), recipe)
-            kept = _with_test(subject.record, replace(new, test=test, finishes=(*new.finishes, finish)))
-            packed = np.packbits(right).tobytes().hex()
-            outcome = Outcome(True, steps, before, new.trained or {}, kept, packed)
+            kept = _with_test(subject.record, replace(tested, finishes=(*new.finishes, finish)))
+            outcome = Outcome(True, steps, before, new.trained or {}, kept, _packed(right), _packed(right_int8))
     run.write(FINISH, json.dumps(outcome.to_json(), indent=1) + "\n")
 
 
-def _accuracy(metrics: MetricValues | None) -> float:
-    value = (metrics or {}).get(VALID)
+def _value(metrics: MetricValues | None, name: str) -> float:
+    value = (metrics or {}).get(name)
     return -inf if value is None else value
+
+
+def _packed(right: Bools | None) -> str:
+    return "" if right is None else np.packbits(right).tobytes().hex()
 
 
 def _before(subject: Subject, trainings: NetworkTrainings) -> dict[str, float | None]:
@@ -133,12 +143,35 @@ def _before(subject: Subject, trainings: NetworkTrainings) -> dict[str, float | 
     return {**valid, **(record.exported_test or {})}
 
 
-def _tested(subject: Subject, trainings: NetworkTrainings, new: NetworkRecord) -> tuple[MetricValues | None, Bools]:
-    from ...networks.pool import evaluate, read_trained
+def _tested(
+    subject: Subject, trainings: NetworkTrainings, run: Run, new: NetworkRecord
+) -> tuple[NetworkRecord, Bools, Bools | None]:
+    """The record with test metrics, and which test images are right, in floats and in 8-bit integers."""
+    from ...networks.pool import read_trained
 
-    network = read_trained(subject.run / NETWORK_TRAININGS / str(new.key)).load()
-    metrics, right = evaluate(network.to(trainings.hardware.device), trainings.dataset, "test")
-    return numbers(metrics), right
+    network: Any = read_trained(subject.run / NETWORK_TRAININGS / str(new.key)).load()
+    if trainings.int8:
+        _quantise(network, subject, trainings, run)
+    predictions = PredictionsOfTest(trainings)
+    metrics, right = predictions.tested(new, "test", network)
+    predictions.write(run)
+    found = test_int8(trainings, run, new, right, new.latency)
+    facts, right_int8 = (None, None) if found is None else found
+    return replace(new, test=metrics, int8=facts), right, right_int8
+
+
+def _quantise(network: Any, subject: Subject, trainings: NetworkTrainings, run: Run) -> None:
+    """Make the int8 file, if that can be done here; a model without one is a model too."""
+    from ...exporters.onnx import have_onnx
+
+    name = subject.record.name
+    if not have_onnx():
+        return
+    try:
+        made = quantise_network(network, trainings.dataset, int(subject.settings["seed"]))
+    except SupernetError:
+        return
+    run.write(QUANTISED, json.dumps({name: keep_int8(run.path, name, made)}, indent=1) + "\n")
 
 
 def _with_test(before: NetworkRecord, new: NetworkRecord) -> NetworkRecord:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...metrics import label
 from ...reports.finishes import finish_sentence
 from ...result import Result
 from ...runs.files import MODELS, REPORT
 from ...runs.records import MetricValues, NetworkRecord, read_networks, read_trust, recommended_network
+from ..compare.comparison import ACCURACY
 from ..search.result import show_metric
-from .outcome import VALID, read_outcome
+from .outcome import read_outcome
 from .place import run_of
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class FinishResult(Result):
         tried: Validation metrics after its training; empty if that diverged.
         network: The record of the network that is kept, as in `networks.json`.
         test_images: Their number.
+        decides: The validation metric that decided which weights are kept.
         notes: What else a reader should know.
     """
 
@@ -44,6 +47,7 @@ class FinishResult(Result):
     tried: MetricValues
     network: NetworkRecord
     test_images: int | None = None
+    decides: str = ACCURACY
     notes: tuple[str, ...] = ()
 
     @property
@@ -73,9 +77,9 @@ class FinishResult(Result):
     def _why_not(self) -> str:
         if not self.tried:
             return f"{self.model} stays as it was: the training diverged, see networks/*/result.json"
-        was, now = (show_metric(metrics, VALID) for metrics in (self.before, self.tried))
+        was, now = (show_metric(metrics, self.decides) for metrics in (self.before, self.tried))
         return (
-            f"{self.model} stays as it was: after {self.steps:,} more steps validation accuracy would be {now} %, "
+            f"{self.model} stays as it was: after {self.steps:,} more steps {label(self.decides)} would be {now} %, "
             f"and it is {was} %"
         )
 
@@ -96,19 +100,21 @@ def read_finish(place: str | Path) -> FinishResult:
     run, place = run_of(Path(place))
     outcome = read_outcome(place)
     name = outcome.network.name
+    trust = read_trust(run)
+    decides = str(trust.get("decides", ACCURACY))
     return FinishResult(
         str(run), name, str(run / MODELS / name), outcome.replaced, outcome.steps, outcome.before,
-        outcome.tried, outcome.network,
-        read_trust(run).get("test_images"), tuple(_notes(run, outcome.network)),
+        outcome.tried, outcome.network, trust.get("test_images"), decides,
+        tuple(_notes(run, outcome.network, decides)),
     )  # fmt: skip
 
 
-def _notes(run: Path, network: NetworkRecord) -> list[str]:
+def _notes(run: Path, network: NetworkRecord, decides: str) -> list[str]:
     """Another network than the recommended one may have become the better one."""
     best = recommended_network(read_networks(run))
     if best is None or best.name == network.name:
         return []
-    theirs, mine = (best.trained or {}).get(VALID), (network.trained or {}).get(VALID)
+    theirs, mine = (best.trained or {}).get(decides), (network.trained or {}).get(decides)
     if theirs is None or mine is None or mine <= theirs:
         return []
     better = f"{network.name} is now better than the recommended {best.name}"

@@ -11,8 +11,9 @@ from ...errors import InputError, RunError
 from ...progress import OnEvent
 from ...runs.directory import read_settings
 from ...runs.files import BEFORE, EXPORTED, NETWORK_TRAININGS, SETTINGS, TRUST, WEIGHTS
-from ...runs.records import NetworkRecord, networks_of, read_finished, read_json, read_networks
+from ...runs.records import NetworkRecord, networks_of, read_finished, read_json, read_networks, read_trust
 from ..compare.candidates import BASELINE
+from ..compare.comparison import ACCURACY
 from ..compare.export import missing_weights, read_network
 from ..compare.train import inherited_file
 
@@ -54,6 +55,17 @@ class Subject:
     def steps(self) -> int | None:
         """Updates of these weights; None if they are the supernet's."""
         return None if self.record.exports_inherited else self.record.steps
+
+    @property
+    def decides(self) -> str:
+        """The validation metric by which the run compares networks."""
+        return str(read_trust(self.run).get("decides", ACCURACY))
+
+    @property
+    def int8(self) -> bool:
+        """Whether the run's models are quantised."""
+        request = self.settings.get("request")
+        return not (isinstance(request, Mapping) and request.get("int8") == "no")
 
     def recipe(self) -> Recipe:
         """The run's own recipe of finished networks, with the augmentation that the run chose."""

@@ -150,6 +150,7 @@ class FurtherTraining:
             steps=(self.subject.steps or 0) + self.steps,
             first_key=before.first_key or before.key,
             first=before.first or before.trained,
+            keys=(*before.trainings, *(trained.key for trained in self.done)),
             weights=TRAINED if before.weights else "",
         )
         return [new]
