@@ -1,8 +1,8 @@
-"""Do rounds that repeat their random numbers cost accuracy? A training in parts, with one seed for all or a new one each.
+"""Do rounds that repeat their random numbers cost accuracy? A training in parts, with one seed for all or new ones.
 
 Run: python experiments/rounds.py [--steps 1600] [--parts 4] [--seeds 6]. Each part begins with the weights of the one
-before and goes on with the same linear schedule, as the last training of a race does. With one seed, every part sees the
-same batches, augmented in the same way.
+before and goes on with the same linear schedule, as the last training of a race does. With one seed, every part sees
+the same batches, augmented in the same way.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def measure(item: tuple[int, bool], report: object, *, parts: int, steps: int) -
 
 
 def main(steps: int, parts: int, seeds: int) -> None:
+    """Compare, and write the record."""
     items = [(seed, fresh) for seed in range(seeds) for fresh in (False, True)]
     found = map_in_workers(partial(measure, parts=parts, steps=steps), items, 2)
     values = {fresh: np.array([f[0] for f, i in zip(found, items, strict=True) if i[1] == fresh]) for fresh in (0, 1)}
