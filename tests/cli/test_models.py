@@ -55,6 +55,10 @@ def test_models_are_derived_exported_and_reported(searched: Path, parsed: Callab
 def test_a_model_is_finished(searched: Path, parsed: Callable[..., Any], tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(searched, run)
+    before = {p: p.read_bytes() for p in run.rglob("*") if p.is_file() and p.name != ".lock"}
+    planned = parsed("finish", str(run), "model-1", "--steps", "30", "--dry-run")
+    assert (planned["planned"]["steps"], planned["steps"]) == (30, 0)
+    assert {p: p.read_bytes() for p in run.rglob("*") if p.is_file() and p.name != ".lock"} == before
     found = parsed("finish", str(run), "model-1", "--steps", "30", "--quiet")
     assert {"model", "path", "replaced", "before", "tried", "network", "report"} <= found.keys()
     assert (found["steps"], found["replaced"]) == (30, True)

@@ -11,6 +11,7 @@ from .shared import (
     RETRAIN_HELP,
     ArchArgument,
     Device,
+    DryRun,
     ImageCache,
     Int8,
     Json,
@@ -43,6 +44,7 @@ def finish(
     device: Device = "auto",
     precision: Precision = "no",
     seed: Seed = 0,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -50,7 +52,7 @@ def finish(
     """Go on training a model of a finished run; its weights, ONNX file, card and report are written anew."""
     from ..jobs.finish.job import finish as job
 
-    with open_display(quiet) as on_event:
+    with open_display(quiet or dry_run) as on_event:
         result = job(
             run,
             model,
@@ -61,6 +63,7 @@ def finish(
             device=device,
             precision=precision,
             seed=seed,
+            dry_run=dry_run,
             trust_code=trust_code,
             on_event=on_event,
         )

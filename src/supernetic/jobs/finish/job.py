@@ -13,8 +13,9 @@ from ...errors import InputError
 from ...hardware import Hardware, settle_hardware
 from ...parallel.workers import kept_workers
 from ...progress import OnEvent
+from ...reports.runs import renew_index
 from ...runs.directory import Run, open_run
-from ...runs.files import BEFORE, FINISH, TRAINED_NETWORKS
+from ...runs.files import BEFORE, FINISH, MODELS, TRAINED_NETWORKS
 from ...runs.records import networks_text
 from ...runs.trust import opens_runs
 from ..compare.comparison import NetworkTrainings
@@ -43,6 +44,7 @@ def finish(
     workers: int | None = None,
     device: str = "auto",
     precision: str = "no",
+    dry_run: bool = False,
     trust_code: bool = False,
     on_event: OnEvent | None = None,
 ) -> FinishResult:
@@ -66,14 +68,16 @@ def finish(
             there are as many as processors, or one per GPU. With steps, they do in any case; one by default.
         device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the CPU.
         precision: `no` (mixed precision), `fp16` or `bf16`.
+        dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md), for drawings in the report.
         on_event: Receives progress.
 
     Returns:
-        What came of it: whether the weights were replaced, accuracy before and after, the record of the network.
+        What came of it: whether the weights were replaced, accuracy before and after, the record of the network. After
+        a dry run it has `planned`.
     """
     request = FinishRequest(model, minutes, steps, recipe, seed, workers, device, precision)
-    return _finish(Path(run), request, on_event)
+    return _finish(Path(run), request, on_event, dry_run=dry_run)
 
 
 def finish_by(request: FinishRequest, *, out: Path, on_event: OnEvent | None = None) -> FinishResult:
@@ -91,11 +95,16 @@ def finish_by(request: FinishRequest, *, out: Path, on_event: OnEvent | None = N
     return _finish(run, request, on_event, place)
 
 
-def _finish(run: Path, request: FinishRequest, on_event: OnEvent | None, place: Path | None = None) -> FinishResult:
+def _finish(
+    run: Path, request: FinishRequest, on_event: OnEvent | None, place: Path | None = None, *, dry_run: bool = False
+) -> FinishResult:
     settings = require_finished(run)
     with open_run(run, settings) as opened, kept_workers():
         place = place or place_of(run, request)
-        return run_job(partial(FinishJob.prepare, request, opened, place), out=place, on_event=on_event)
+        prepare = partial(FinishJob.prepare, request, opened, place)
+        result = run_job(prepare, out=place, dry_run=dry_run, on_event=on_event)
+    renew_index(run.absolute().parent)  # a page over all runs tells the accuracy
+    return result
 
 
 @dataclass(frozen=True)
@@ -206,8 +215,13 @@ class FinishJob(Job[FinishPlan, FinishResult]):
         ]
 
     def planned(self, plan: FinishPlan) -> FinishResult:
-        """There is no dry run."""
-        raise NotImplementedError
+        """What would be done."""
+        record, run = self.subject.record, self.run.path
+        before = {**(record.trained or {}), **(record.exported_test or {})}
+        return FinishResult(
+            str(run), record.name, str(run / MODELS / record.name), False, 0, before, {}, record,
+            decides=self.trainings.decides, planned=plan,
+        )  # fmt: skip
 
     def read(self, path: Path) -> FinishResult:
         """The result, from the files of the finish and of the run."""

@@ -15,6 +15,7 @@ from ..compare.comparison import ACCURACY
 from ..search.result import show_metric
 from .outcome import read_outcome
 from .place import run_of
+from .plan import FinishPlan
 
 if TYPE_CHECKING:
     from ...nn.network import Network
@@ -36,6 +37,7 @@ class FinishResult(Result):
         test_images: Their number.
         decides: The validation metric that decided which weights are kept.
         notes: What else a reader should know.
+        planned: After a dry run, what would be done; the rest is then as it is before.
     """
 
     run: str
@@ -49,6 +51,7 @@ class FinishResult(Result):
     test_images: int | None = None
     decides: str = ACCURACY
     notes: tuple[str, ...] = ()
+    planned: FinishPlan | None = None
 
     @property
     def report(self) -> Path:
@@ -63,6 +66,8 @@ class FinishResult(Result):
 
     def lines(self) -> list[str]:
         """A summary for people."""
+        if self.planned is not None:
+            return self.planned.lines()
         notes = [f"note: {note}" for note in self.notes]
         if not self.replaced:
             return [self._why_not(), *notes, f"{self.path} and the report are unchanged"]

@@ -65,7 +65,10 @@ def _with_correct(run: Path, name: str, outcome: Outcome) -> dict[str, Any]:
     stored = read_json(run / CORRECT)
     if not isinstance(stored, dict) or not isinstance(stored.get("finished"), dict):
         raise RunError(f"{run / CORRECT} must be a table with the entry `finished`")
-    quantised = {k: v for k, v in dict(stored.get("int8") or {}).items() if k != name}
+    before = stored.get("int8", {})
+    if not isinstance(before, dict):
+        raise RunError(f"{run / CORRECT}: `int8` must be a table, got {type(before).__name__}")
+    quantised = {k: v for k, v in before.items() if k != name}
     if outcome.correct_int8:
         quantised[name] = outcome.correct_int8
     return {**stored, "finished": {**stored["finished"], name: outcome.correct}, "int8": quantised}
