@@ -34,16 +34,24 @@ from filelock import lock_descriptor
 
 from .. import __version__
 from ..errors import RunError
-from .files import CHECKPOINTS, CODE, FIGURES, INHERITED_WEIGHTS, SNAPSHOTS
+from .files import CHECKPOINTS, CODE, FIGURES, INHERITED_WEIGHTS, INT8_NETWORKS, SNAPSHOTS
 from .files import LOCK as LOCK
 from .files import SETTINGS as SETTINGS
 from .files import TIMINGS as TIMINGS
 from .files import TRIALS as TRIALS
 
 TEMPORARY = re.compile(r"\.(?P<name>.+?)(\.[0-9a-f]{16})?\.tmp")  # what `write_atomically` writes before it is in place
-FOLDERS = (CHECKPOINTS, SNAPSHOTS, FIGURES, CODE, INHERITED_WEIGHTS)  # of a run's own files, beside its top
+FOLDERS = (
+    CHECKPOINTS,
+    SNAPSHOTS,
+    FIGURES,
+    CODE,
+    INHERITED_WEIGHTS,
+    INT8_NETWORKS,
+)  # of a run's own files
 GLANCE_S = 0.3  # for which a lock is waited for: another process may only look whether the run is in use
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; there it is looked at first
+TOML_KINDS = {str: "text", int: "a whole number", list: "a list", dict: "a table"}  # for messages
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,23 @@ def read_settings(path: str | Path) -> dict[str, Any]:
         return tomllib.loads((Path(path) / SETTINGS).read_text())
     except (OSError, ValueError) as e:
         raise RunError(f"{Path(path) / SETTINGS} cannot be read: {e}") from None
+
+
+def require_settings(path: str | Path, settings: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+    """Refuse settings that do not have what is needed of them: the file may be damaged, or come from elsewhere.
+
+    Args:
+        path: The run, for the message.
+        settings: As they were read.
+        kinds: What each setting must be; those within a table are named `data.classes`.
+    """
+    for name, kind in kinds.items():
+        value: Any = settings
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if not isinstance(value, kind):
+            got = "nothing" if value is None else repr(value)[:40]
+            raise RunError(f"{Path(path) / SETTINGS} is damaged: {name} must be {TOML_KINDS[kind]}, got {got}")
 
 
 def read_records(file: Path) -> list[dict[str, Any]]:

@@ -231,6 +231,33 @@ def test_runs_that_hold_no_trained_networks_are_refused(run: Path, tmp_path: Pat
         finish(tmp_path / "table", "model-1", steps=1)
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("run.toml", r"^seed = \d+", 'seed = "x"', "seed must be a whole number, got 'x'"),
+        ("run.toml", r"(?s)^\[data\]$.*?(?=^\[)", "", "data.fingerprint must be text, got nothing"),
+        ("run.toml", r"^\[load\]$", "[load]\nevil = 1", "load: .*'evil'"),
+        ("correct.json", r"(?s).*", "[]", "correct.json must be a table of tables, one of them `finished`"),
+        ("correct.json", r'"int8": {.*?}', '"int8": []', "correct.json must be a table of tables, one of them `int8`"),
+        ("quantised.json", r"(?s).*", "[]", "quantised.json must be a table, got list"),
+        ("predictions.json", r'"labels": ".', '"labels": "!', "labels must be an array in base64"),
+        ("mistakes.json", r"(?s).*", "[]", "mistakes.json must be a table, got list"),
+    ],
+)
+def test_a_damaged_run_is_refused_before_anything_is_trained(
+    file: str, old: str, new: str, message: str, run: Path
+) -> None:
+    text = (run / file).read_text()
+    damaged = re.sub(old, lambda _: new, text, count=1, flags=re.M)
+    assert damaged != text
+    (run / file).write_text(damaged)
+    trained = sorted((run / "networks").iterdir())
+    with pytest.raises(RunError, match=message):
+        finish(run, "model-1", steps=STEPS)
+    assert sorted((run / "networks").iterdir()) == trained
+    assert not (run / "finishes").exists()
+
+
 def test_a_run_in_use_is_refused(run: Path) -> None:
     settings = {k: v for k, v in read_settings(run).items() if k != "versions"}
     with open_run(run, settings), pytest.raises(RunError, match="is in use by another process"):

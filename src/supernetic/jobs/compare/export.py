@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError, RunError, SupernetError
 from ...progress import Event, OnEvent
 from ...reports.finishes import finish_sentences
-from ...runs.directory import Run, read_settings
+from ...runs.directory import Run, read_settings, require_settings
 from ...runs.files import EXPORTED, MODELS, NETWORK_TRAININGS, SETTINGS, WEIGHTS
 from ...runs.records import MetricValues, NetworkRecord, read_networks, read_trust
 from ...runs.trust import require_name
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from ...exporters.card import Card
     from ...exporters.int8 import Int8
     from ...nn.network import Network
+
+CARD_NEEDS = {  # of the settings of a run
+    "data.name": str,
+    "data.classes": list,
+    "data.images.train": int,
+    "data.mean": list,
+    "data.std": list,
+    "data.resolution": int,
+    "space.name": str,
+}
 
 
 def export_models(run: Run, send: OnEvent) -> None:
@@ -110,6 +120,7 @@ def card_of(run: Path, record: NetworkRecord, network: Network) -> Card:
     from ...exporters.card import Card
 
     settings = read_settings(run)
+    require_settings(run, settings, CARD_NEEDS)
     inherited = record.exports_inherited
     data, space, blueprint, costs = settings["data"], settings["space"], network.blueprint, cost(network.blueprint)
     recipe = settings.get("recipe" if inherited else "retrain_recipe", {})

@@ -29,7 +29,7 @@ from .request import FinishRequest
 from .result import FinishResult, read_finish
 from .subject import Subject, read_subject, require_finished
 from .train import FurtherTraining
-from .write_back import write_back
+from .write_back import require_readable, write_back
 
 
 @opens_runs
@@ -124,6 +124,7 @@ class FinishJob(Job[FinishPlan, FinishResult]):
     def prepare(cls, request: FinishRequest, run: Run, place: Path, send: OnEvent) -> FinishJob:
         """Load and check everything, before anything is written."""
         subject = read_subject(run.path, run.settings, request.model, place)
+        require_readable(run)
         recipe = network_recipe(request.recipe) if request.recipe is not None else subject.recipe()
         hardware = settle_hardware(request.device, request.precision)
         workers = hardware.workers(request.workers) if request.steps is None else request.workers or 1

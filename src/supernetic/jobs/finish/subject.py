@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, RunError
 from ...progress import OnEvent
-from ...runs.directory import read_settings
+from ...runs.directory import read_settings, require_settings
 from ...runs.files import BEFORE, EXPORTED, NETWORK_TRAININGS, SETTINGS, TRUST, WEIGHTS
 from ...runs.records import NetworkRecord, networks_of, read_finished, read_json, read_networks, read_trust
 from ..compare.candidates import BASELINE
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 JOBS = ("search", "scale")  # whose runs hold finished networks
+NEEDED = {  # of the settings of a run
+    "seed": int,
+    "load": dict,
+    "retrain_recipe": dict,
+    "data.fingerprint": str,
+    "data.classes": list,
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,10 @@ class Subject:
         """The data of the run, with its splits; refuses data that have changed since."""
         from ...datasets import load
 
-        dataset = load(**self.settings["load"], on_event=send)
+        try:
+            dataset = load(**self.settings["load"], on_event=send)
+        except TypeError as error:  # settings of `load` that there are not
+            raise RunError(f"{self.run / SETTINGS} is damaged: load: {error}") from None
         recorded = self.settings["data"]["fingerprint"]
         if dataset.fingerprint != recorded:
             raise RunError(
@@ -95,6 +105,7 @@ def require_finished(run: Path) -> dict[str, Any]:
     if settings.get("job") not in JOBS or "load" not in settings:
         kind = settings.get("job", "something else")
         raise RunError(f"{run} is a run of {kind!r}: only those of {' and '.join(JOBS)} on images hold trained models")
+    require_settings(run, settings, NEEDED)
     for name in (TRUST, EXPORTED):
         read_finished(run, name)
     return settings

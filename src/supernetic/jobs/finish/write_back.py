@@ -60,15 +60,34 @@ def write_back(run: Run, place: Path, outcome: Outcome, send: OnEvent) -> None:
         write_report(run.path, space_in(run.path)[0])
 
 
+def require_readable(run: Run) -> None:
+    """Refuse a run whose files could not be written anew, before anything is trained."""
+    _correct(run.path)
+    _quantised(run.path)
+    read_predictions(run.path, len(run.settings["data"]["classes"]))
+    read_mistakes(run.path)
+
+
+def _correct(run: Path) -> dict[str, Any]:
+    stored = read_json(run / CORRECT)
+    tables = stored if isinstance(stored, dict) else {}
+    for name in ("finished", "int8"):
+        if not isinstance(tables.get(name, {} if name == "int8" else None), dict):
+            raise RunError(f"{run / CORRECT} must be a table of tables, one of them `{name}`")
+    return tables
+
+
+def _quantised(run: Path) -> dict[str, Any]:
+    entries = read_json(run / QUANTISED) if (run / QUANTISED).exists() else {}
+    if not isinstance(entries, dict):
+        raise RunError(f"{run / QUANTISED} must be a table, got {type(entries).__name__}")
+    return entries
+
+
 def _with_correct(run: Path, name: str, outcome: Outcome) -> dict[str, Any]:
     """`correct.json` with the test images that the network gets right now, beside those after the first round."""
-    stored = read_json(run / CORRECT)
-    if not isinstance(stored, dict) or not isinstance(stored.get("finished"), dict):
-        raise RunError(f"{run / CORRECT} must be a table with the entry `finished`")
-    before = stored.get("int8", {})
-    if not isinstance(before, dict):
-        raise RunError(f"{run / CORRECT}: `int8` must be a table, got {type(before).__name__}")
-    quantised = {k: v for k, v in before.items() if k != name}
+    stored = _correct(run)
+    quantised = {k: v for k, v in stored.get("int8", {}).items() if k != name}
     if outcome.correct_int8:
         quantised[name] = outcome.correct_int8
     return {**stored, "finished": {**stored["finished"], name: outcome.correct}, "int8": quantised}
@@ -89,10 +108,7 @@ def _write_predictions(run: Run, place: Path, name: str) -> None:
 def _write_int8(run: Run, place: Path, outcome: Outcome) -> None:
     """The file in 8-bit integers; an old one goes, if there is no new one."""
     name, made = outcome.network.name, stored_int8(place, replace(outcome.network, int8=None))
-    entries = read_json(run.path / QUANTISED) if (run.path / QUANTISED).exists() else {}
-    if not isinstance(entries, dict):
-        raise RunError(f"{run.path / QUANTISED} must be a table")
-    kept = {k: v for k, v in entries.items() if k != name}
+    kept = {k: v for k, v in _quantised(run.path).items() if k != name}
     if made is not None:
         kept[name] = keep_int8(run.path, name, made)
     run.write(QUANTISED, json.dumps(kept, indent=1) + "\n")
