@@ -12,9 +12,9 @@ timm, where that is installed and one fits. Validation images choose, test image
 Entries run one after another, each in a process of its own, so that all pay for loading libraries and data. Finished
 ones are lines of `entries.jsonl` in the directory, or stand in the record, and are not run again. Nothing else should
 run on the machine while a search runs or a pace is measured. A rival whose number of steps is known gets just these:
-its training may be interrupted, or share the machine, and ends with the same weights. Entries are compared if they are
-of one kind of processor. `--minutes-scale 0.1` is for trying it out: such entries are kept apart from those of the full
-time.
+its training may be interrupted, share the machine, or come later on another one, and ends with the same network. So a
+pace is recorded too, and says of which processor it is. Entries are compared if they are of one kind of processor.
+`--minutes-scale 0.1` is for trying it out: such entries are kept apart from those of the full time.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ MANY_STEPS = 1_000_000  # a training that is only timed does not get there
 EVALUATION = 0.5  # of a training step, for as many images: a third by arithmetic, and some reserve
 MARGIN = 0.5  # points that a search may be below its best rival
 LINES, PACE = "entries.jsonl", "pace.json"
+PACE_FIELDS = ("steps", "seconds_per_step", "processor")
 RECORD = Path(__file__).parents[1] / "experiments" / "outcome.toml"
 
 Entry = Mapping[str, Any]
@@ -112,19 +113,24 @@ ROWS = {row.name: row for row in TABLE}
 # --- one entry --------------------------------------------------------------------------------------------------------
 
 
-def run_entry(row: Row, entry: str, seed: int, directory: Path) -> dict[str, Any]:
-    """One line of the record; an entry that cannot be had has only the reason."""
+def run_entry(row: Row, entry: str, seed: int, directory: Path, pace: Entry | None = None) -> dict[str, Any]:
+    """One line of the record; an entry that cannot be had has only the reason.
+
+    `pace` is the recorded pace of a rival, where there is one.
+    """
     if not (directory / PACE).exists():
         shutil.rmtree(directory, ignore_errors=True)  # of one that was interrupted: it has had some of its time
     directory.mkdir(parents=True, exist_ok=True)
+    if pace is not None and entry != SEARCH:
+        write_pace(directory, pace)
     begin, before = time(), _children_cpu()
     if entry == SEARCH:
         outcome = _search(row, seed, directory)
     else:  # in a fresh process, as a search is
         outcome = _in_a_fresh_process(_rival, row, entry, seed, directory, begin)
     spent = {"seconds": round(time() - begin, 1), "cpu_minutes": round((_children_cpu() - before) / 60, 2)}
-    where = {"processor": processor()}
-    return {"row": row.name, "entry": entry, "seed": seed, "minutes": row.minutes, **outcome, **spent, **where}
+    here = {"processor": processor()}  # unless a rival's steps follow from another one's pace
+    return {"row": row.name, "entry": entry, "seed": seed, "minutes": row.minutes, **here, **outcome, **spent}
 
 
 def _in_a_fresh_process(work: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
@@ -216,20 +222,34 @@ def _rival(row: Row, entry: str, seed: int, directory: Path, begin: float) -> di
         "steps": int(recipe.length.split()[0]),
         "lr": recipe.lr,
         "processes": PROCESSES,
-        "seconds_per_step": pace,
+        "seconds_per_step": pace["seconds_per_step"],
+        "processor": pace["processor"],
     }
 
 
 def measure_pace(row: Row, entry: str, seed: int, directory: Path) -> dict[str, Any]:
-    """How fast a rival is trained, and so how many steps it gets; kept for its training, which may come later."""
+    """A line of the record: how fast a rival is trained, and so how many steps it gets; its training comes later."""
+    begin, before = time(), _children_cpu()
+    skipped: dict[str, Any] = {}
     if not (directory / PACE).exists():
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
-        skipped = _in_a_fresh_process(_measure, row, entry, seed, directory, time())
-        if skipped:
-            return skipped
-    found: dict[str, Any] = json.loads((directory / PACE).read_text())
-    return found
+        skipped = _in_a_fresh_process(_measure, row, entry, seed, directory, begin)
+    found = skipped or json.loads((directory / PACE).read_text())
+    spent = {"seconds": round(time() - begin, 1), "cpu_minutes": round((_children_cpu() - before) / 60, 2)}
+    return {"row": row.name, "entry": entry, "seed": seed, "minutes": row.minutes, **found, **spent}
+
+
+def write_pace(directory: Path, pace: Entry) -> None:
+    (directory / PACE).write_text(json.dumps({name: pace[name] for name in PACE_FIELDS}))
+
+
+def pace_for(row: Row, entry: str, seed: int, recorded: Mapping[Any, Entry]) -> Entry | None:
+    """The recorded pace of a rival, if it is of the processor on which the search of this row ran."""
+    pace = recorded.get(row.key(entry, seed), {})
+    search = recorded.get(row.key(SEARCH, seed), {})
+    known = all(name in pace for name in PACE_FIELDS)
+    return pace if known and search.get("processor", pace["processor"]) == pace["processor"] else None
 
 
 def _measure(row: Row, entry: str, seed: int, directory: Path, begin: float) -> dict[str, Any]:
@@ -278,8 +298,8 @@ def _recipe(
     loading: Mapping[str, Any],
     directory: Path,
     begin: float,
-) -> tuple[Recipe, float]:
-    """The recipe of finished networks, with as many steps as the time allows, and the seconds that each takes."""
+) -> tuple[Recipe, Entry]:
+    """The recipe of finished networks, with as many steps as the time allows, and the pace that these follow from."""
     dataset, recipe = dataset_of(loading), network_recipe(None)
     decision = choose_augment("auto", dataset, recipe, seed=seed, minutes=row.minutes)
     recipe = replace(recipe, lr=RATES.get(entry, recipe.lr), augment=decision.augment)
@@ -293,9 +313,10 @@ def _recipe(
         steps = int((PLANNED_SHARE * 60 * row.minutes - (time() - begin) - evaluation) / pace)
         if steps < 1:
             raise InputError(f"{row.minutes:g} minutes are too short for {entry}")
-        (directory / PACE).write_text(json.dumps({"steps": steps, "seconds_per_step": round(pace, 5)}))
-    known = json.loads((directory / PACE).read_text())
-    return rescale_recipe(recipe, schedule, known["steps"]), known["seconds_per_step"]
+        measured = {"steps": steps, "seconds_per_step": round(pace, 5), "processor": processor()}
+        write_pace(directory, measured)
+    known: Entry = json.loads((directory / PACE).read_text())
+    return rescale_recipe(recipe, schedule, known["steps"]), known
 
 
 def _train_rival(
@@ -441,6 +462,8 @@ def shown(entry: Entry) -> str:
     title = f"{entry['row']:<14}{entry['entry']:<12} seed {entry['seed']}: "
     if "skipped" in entry:
         return f"{title}skipped: {entry['skipped']}"
+    if "test_accuracy" not in entry:
+        return f"{title}{entry['steps']:,} steps at {1000 * entry['seconds_per_step']:.1f} ms, to be trained"
     low, high = entry["interval"]
     return (
         f"{title}{entry['test_accuracy']:.2f} % [{low:.2f}, {high:.2f}]  "
@@ -509,11 +532,13 @@ def main() -> None:
     before = {key_of(entry): entry for entry in recorded_before()}
     for row, name, seed in [] if given.as_it_is else missing(rows, names, {**before, **read_entries(file)}):
         directory = given.directory / f"{row.name}-{row.minutes:g}min" / f"{name}-{seed}"
+        pace = pace_for(row, name, seed, {**before, **read_entries(file)})
         if given.paces:
-            if name != SEARCH:
-                print(row.name, name, seed, measure_pace(row, name, seed, directory), flush=True)
-            continue
-        entry = run_entry(row, name, seed, directory)
+            if name == SEARCH or pace is not None:
+                continue
+            entry = measure_pace(row, name, seed, directory)
+        else:
+            entry = run_entry(row, name, seed, directory, pace)
         add_line(file, entry)
         print(shown(entry), flush=True)
     recorded = {**before, **read_entries(file)}

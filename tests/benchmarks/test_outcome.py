@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 import tomllib
 from pathlib import Path
@@ -112,6 +113,25 @@ def test_other_processors_are_other_races() -> None:
     assert outcome.verdict(one, by_key(search, elsewhere)) is None
     assert outcome.verdict(one, by_key(search, {**elsewhere, "test_accuracy": 99.0}, here)).rival == "plain"
     assert outcome.processor().count(", ") >= 1
+
+
+def test_a_recorded_pace_is_that_of_the_search() -> None:
+    search = {**entry("search", 0, 86), "processor": "A, AVX2"}
+    place = {"row": ROW.name, "entry": "plain", "seed": 0, "minutes": ROW.minutes}
+    pace = {**place, "steps": 1200, "seconds_per_step": 0.0241, "processor": "A, AVX2", "seconds": 20.0}
+    assert outcome.pace_for(ROW, "plain", 0, by_key(search, pace)) == pace
+    assert outcome.pace_for(ROW, "plain", 0, by_key(pace)) == pace  # the search may come later
+    assert outcome.pace_for(ROW, "plain", 0, by_key(search, {**pace, "processor": "A, AVX512"})) is None
+    assert outcome.pace_for(ROW, "resnet", 0, by_key(search, pace)) is None
+    assert (ROW, "plain", 0) in outcome.missing([ROW], ROW.entries, by_key(search, pace))  # it is still to be trained
+    assert outcome.shown(pace).endswith("seed 0: 1,200 steps at 24.1 ms, to be trained")
+
+
+def test_a_pace_is_kept_for_a_training_elsewhere(tmp_path: Path) -> None:
+    pace = {"steps": 1200, "seconds_per_step": 0.0241, "processor": "A, AVX2", "seconds": 20.0}
+    outcome.write_pace(tmp_path, pace)
+    kept = json.loads((tmp_path / outcome.PACE).read_text())
+    assert kept == {"steps": 1200, "seconds_per_step": 0.0241, "processor": "A, AVX2"}
 
 
 def test_the_markdown_table() -> None:

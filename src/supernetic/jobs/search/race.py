@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from math import inf, log
+from math import inf, log, sqrt
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -50,9 +50,8 @@ if TYPE_CHECKING:
 CROSS_ENTROPY = "valid/cross_entropy"
 USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network below it is not handed over
 EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a fast one (docs/findings/prospects.md)
-SLOWER = 1.2  # times as many steps as a slower network has behind it
-OPEN = 1.4  # times the error that is expected of the first network: one with less may overtake it
-FLATTENING = 0.5  # of the curves of errors, from the race to the end of the time (docs/findings/prospects.md)
+STEEPNESS, FLATTENING = 2.2, 0.5  # of curves of errors after the race, by their epochs (docs/findings/prospects.md)
+LEAST_STEEPNESS, MOST_STEEPNESS = 0.2, 1.5
 FULL = "full"  # evidence: controls are trained for as long as the recommended model
 
 
@@ -170,21 +169,10 @@ class Race:
             if record.first is None or not self.plan.finish:
                 return 100 + negative, entropy
             spent, begin = sum(self.plan.rounds), self.plan.rounds[0]
-            first = 100 - self._accuracy(record, first=True)
-            return later_error((begin, first), (spent, 100 + negative), spent * self._growth(rounds)), entropy
+            first, later = 100 - self._accuracy(record, first=True), spent * self._growth(rounds)
+            return later_error((begin, first), (spent, 100 + negative), later, self._epochs(record)), entropy
 
         return key
-
-    def _is_open(self, records: Mapping[str, NetworkRecord], running: Sequence[str]) -> bool:
-        """Whether a slower network among the last may still overtake the first one."""
-        prospects, steps = self._prospects(records), records[running[0]].steps or 0
-        expected, growth = prospects(running[0])[0], self._growth(len(self.plan.rounds))
-        return any(
-            SLOWER * (records[n].steps or 0) < steps
-            and prospects(n)[0] < OPEN * expected
-            and self._epochs(records[n]) * growth >= EPOCHS_TO_CATCH_UP
-            for n in running[1 : self.plan.workers]
-        )
 
     def _growth(self, rounds: int) -> float:
         """How many times as long as after some rounds the winner will have been trained at the end of the time."""
@@ -296,15 +284,14 @@ class Race:
     ) -> str:
         """Train the winner for all the time that is left, and return the name of the best network then.
 
-        All processes train the winner together if that is faster. If it is not, or if a slower network may still
-        overtake the winner, each process trains one of the last networks in the race. If the evidence is to be full,
-        the winner and its controls are trained alike.
+        All processes train the winner together if that is faster. If it is not, each process trains one of the last
+        networks in the race. If the evidence is to be full, the winner and its controls are trained alike.
         """
         best, workers = running[0], self.plan.workers
         names = [best]
         if self.evidence == FULL:
             names += [n for n, r in records.items() if n != best and r.role not in (CHOSEN, BASELINE) and not r.failed]
-        settled = len(names) == 1 and not self._is_open(records, running)
+        alone = len(names) == 1
 
         def train(steps: Mapping[str, int], processes: int, part: tuple[float, float]) -> None:
             self._train(run, records, steps, send, processes, part)
@@ -317,8 +304,8 @@ class Race:
         )  # fmt: skip
         trained = last.run(
             run,
-            names if len(names) > 1 else running[:workers],
-            lambda: self._together(run.path, records[best]) if settled else inf,
+            running[:workers] if alone else names,
+            lambda: self._together(run.path, records[best]) if alone else inf,
         )
         return min((n for n in trained if self._can_be_handed_over(records[n])), key=self._standing(records))
 
@@ -391,24 +378,28 @@ class Race:
         return -inf if value is None else value
 
 
-def later_error(before: tuple[float, float], now: tuple[float, float], later: float) -> float:
+def later_error(before: tuple[float, float], now: tuple[float, float], later: float, epochs: float) -> float:
     """The error that a network would have after a longer training, by how its error fell so far.
 
-    On logarithmic scales the error falls with time along a line that gets flatter: half as steep as before, on average.
+    On logarithmic scales the error falls with time along a line that gets flatter with every epoch. A slow network has
+    fewer epochs behind it after the same time, so the steep part of its curve is still to come.
 
     Args:
         before: Time of training and error after an early round.
         now: The same after the latest one.
         later: The time for which the error is wanted.
+        epochs: Of training until now.
 
     Returns:
         The error.
     """
     (t1, e1), (t2, e2) = before, now
-    if not (0 < t1 < t2 < later and e1 > e2 > 0):
+    if not (0 < t1 < t2 < later and e1 > e2 > 0 and epochs > 0):
         return e2
     slope = log(e1 / e2) / log(t2 / t1)
-    return e2 * float((later / t2) ** (-FLATTENING * slope))
+    middle = epochs * sqrt(later / t2)  # epochs half-way, on a logarithmic scale
+    steepness = min(MOST_STEEPNESS, max(LEAST_STEEPNESS, STEEPNESS - FLATTENING * log(middle)))
+    return e2 * float((later / t2) ** (-steepness * slope))
 
 
 def _blueprint(path: Path) -> Blueprint:
