@@ -50,11 +50,13 @@ OLD_RATIO = 0.5  # of the rule before: all curves get half as steep
 
 
 def old_forecast(curve: Curve) -> float:
+    """By the rule before."""
     (t1, e1), (t2, e2) = curve.first, curve.race
     return e2 * float((curve.end[0] / t2) ** (-OLD_RATIO * log(e1 / e2) / log(t2 / t1)))
 
 
 def main() -> None:
+    """Write the record."""
     lines = np.array([[1.0, c.middle()] for c in CURVES])
     fit = np.linalg.lstsq(lines, np.array([c.ratio() for c in CURVES]), rcond=None)[0]
     rows = [
