@@ -15,7 +15,9 @@ TESTS = Path(__file__).parent
 
 # A module imports only from lower layers. Rooms on one line do not import one another.
 LAYERS = [
-    ["errors", "arrays", "result", "text", "progress", "metrics"],
+    ["numerals", "reading", "errors"],
+    ["capacity", "result", "text", "progress", "metrics"],
+    ["arrays"],
     ["parallel"],
     ["blueprint", "objective", "calibration", "classification", "datasets", "settings", "hardware"],
     ["space", "pareto", "stabiliser"],
@@ -54,7 +56,7 @@ INSIDE = {
         ["finish"],
     ],
     "runs": [
-        ["files"],
+        ["files", "durable"],
         ["directory"],
         ["trust", "records"],
         ["request", "location", "predictions", "curves"],

@@ -27,6 +27,12 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
+KINDS = (
+    "conv", "mbconv", "preconv", "reduce", "residual", "avgpool", "maxpool", "skip", "zero", "join", "norm", "gap",
+    "flatten", "linear",
+)  # fmt: skip
+MAY_BE_ZERO = ("hidden", "se", "stage")  # numbers of a layer; all others are at least 1
+LARGEST_NUMBER = 10_000_000  # of a layer in a file: beyond it nothing could be computed
 SHORTCUT_KINDS = ("mbconv", "residual")  # kinds of layer that may have a `shortcut`
 
 
@@ -202,8 +208,33 @@ class Blueprint:
 
     @classmethod
     def from_json(cls, records: Iterable[dict[str, Any]]) -> Blueprint:
-        """Read the records that `to_json` wrote."""
-        return cls(tuple(Layer(**{**r, "inputs": tuple(r.get("inputs", ()))}) for r in records))
+        """Read the records that `to_json` wrote; a `ValueError` says what in them cannot be."""
+        layers = tuple(_checked(Layer(**{**r, "inputs": tuple(r.get("inputs", ()))})) for r in records)
+        seen: set[str] = set()
+        for layer in layers:
+            if layer.name in seen or not seen.issuperset(layer.inputs):
+                raise ValueError(f"the layer {layer.name[:40]!r} must have a name of its own and read earlier layers")
+            seen.add(layer.name)
+        if not layers:
+            raise ValueError("a network needs a layer")
+        return cls(layers)
+
+
+def _checked(layer: Layer) -> Layer:
+    """A layer from a file, whose values may be anything."""
+    for name, kind in Layer.__annotations__.items():
+        value = getattr(layer, name)
+        if kind in ("str", "bool") and type(value).__name__ != kind:
+            raise ValueError(f"{name} of a layer must be {kind}, got {str(value)[:40]!r}")
+        if kind in ("int", "float"):
+            known = type(value) is int or (kind == "float" and type(value) is float)
+            if not known or not (0 if name in MAY_BE_ZERO else 1) <= value <= LARGEST_NUMBER:
+                raise ValueError(f"{name} of a layer must be a number up to {LARGEST_NUMBER:,}, got {str(value)[:40]}")
+    if layer.kind not in KINDS:
+        raise ValueError(f"a layer must be one of {', '.join(KINDS)}, got {layer.kind[:40]!r}")
+    if not all(isinstance(name, str) for name in layer.inputs):
+        raise ValueError("inputs of a layer must be names")
+    return layer
 
 
 def make_divisible(width: float, divisor: int = 8) -> int:

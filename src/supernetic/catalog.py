@@ -35,6 +35,11 @@ SPACES = {
     "shallow-wide": "supernetic.spaces.declared:shallow_wide",
 }
 
+MOST = {  # of settings of spaces: beyond them no network could be computed, and costs would not fit into 64 bits
+    "width": 100, "resolution": 4_096, "resolutions": 4_096, "channels": 65_536, "head": 65_536, "cells": 100,
+    "classes": 65_536, "in_channels": 65_536,
+}  # fmt: skip
+
 SEARCHERS = {
     "random": "supernetic.searchers.random:RandomSearch",
     "grid": "supernetic.searchers.grid:GridSearch",
@@ -97,6 +102,10 @@ def space(text: str | Space) -> Space:
     name, _, settings = text.partition(":")
     make = load("space", SPACES, name)
     space_with_settings: Space = with_settings(make(), name, settings)
+    for key, most in MOST.items():
+        given = getattr(space_with_settings, key, 0)
+        if settings and max(given if isinstance(given, tuple) else (given,), default=0) > most:
+            raise InputError(f"{name}: {key} must be at most {most:,}, got {given}")
     return space_with_settings
 
 

@@ -15,7 +15,31 @@ SupernetError               exit 1: the work itself failed
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+LONGEST_NAME = 80  # characters of a wrong name in a message
+SYNONYMS = {  # what people call things elsewhere
+    "flops": "macs",
+    "mflops": "macs",
+    "gflops": "macs",
+    "madds": "macs",
+    "multadds": "macs",
+    "parameters": "params",
+    "weights": "params",
+    "memory": "peak",
+    "activations": "peak",
+    "acc": "accuracy",
+    "top1": "accuracy",
+    "loss": "cross_entropy",
+    "time": "latency",
+    "gpu": "cuda",
+    "nvidia": "cuda",
+    "metal": "mps",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "float32": "no",
+}
 
 
 class SupernetError(Exception):
@@ -35,8 +59,7 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.5)
-        hint = next((n for n in names if near and n.lower() == near[0]), None)
+        hint = _meant(name[:LONGEST_NAME].lower(), names)
         if hint is not None:
             help_ = f"did you mean {hint!r}?"
         elif names:
@@ -44,7 +67,16 @@ class UnknownNameError(InputError):
             help_ = f"choose from {shown}"
         else:
             help_ = f"there is no {kind} here"
-        super().__init__(f"unknown {kind} {name!r}: {help_}")
+        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+        super().__init__(f"unknown {kind} {shown!r}: {help_}")
+
+
+def _meant(name: str, names: list[str]) -> str | None:
+    """The one of the names that somebody probably means."""
+    if SYNONYMS.get(name) in names:
+        return SYNONYMS[name]
+    near = difflib.get_close_matches(name, [n.lower() for n in names], n=1, cutoff=0.5)
+    return next((n for n in names if near and n.lower() == near[0]), None)
 
 
 class ArchError(InputError):
@@ -69,3 +101,24 @@ class RunError(InputError):
 
 class TrustError(RunError):
     """Code that a run directory names, and that the user has not allowed."""
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+REFUSED_MEMORY = re.compile(  # how numpy, torch and the system say it, with the size where they know it
+    r"Unable to allocate ([\d.]+ [KMGTPE]?i?B)|you tried to allocate (\d+) bytes|std::bad_alloc"
+    r"|[Cc]annot allocate memory|failed to map segment|out of memory|can't start new thread"
+)
+LOWER = "lower the batch size, --image-size, --limit or --workers, or choose a smaller space"
+
+
+def memory_words(error: BaseException) -> str | None:
+    """One line about an error that says that memory ran out, with the size that was asked for; None for any other."""
+    found = REFUSED_MEMORY.search(str(error))
+    if found is None and not isinstance(error, MemoryError):
+        return None
+    size = next((s for s in found.groups() if s), "") if found else ""
+    if size.isdecimal():
+        size = f"{int(size) / 1e9:,.1f} GB" if int(size) >= 1e9 else f"{int(size) / 1e6:,.1f} MB"
+    asked = f": {size} more were asked for" if size else ""
+    return f"not enough memory{asked}; {LOWER}. What was done is kept: the same command goes on"

@@ -16,6 +16,7 @@ from .parallel.workers import usual_workers
 
 AUTO, CPU_KIND, CUDA = "auto", "cpu", "cuda"
 PRECISIONS = ("no", "fp16", "bf16")
+LONGEST_NUMBER = 4  # digits of a device's number
 VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"  # what a process reads it from
 
 
@@ -190,7 +191,8 @@ def require_names(device: str, precision: str) -> None:
         precision: The same.
     """
     kind, colon, number = device.partition(":")
-    if device != AUTO and (kind not in DEVICE_COUNTS or (colon and (kind != CUDA or not number.isdecimal()))):
+    numbered = kind == CUDA and number.isascii() and number.isdecimal()
+    if device != AUTO and (kind not in DEVICE_COUNTS or (colon and not numbered)):
         raise UnknownNameError("device", device, (AUTO, *DEVICE_COUNTS, "cuda:1"))
     if precision not in PRECISIONS:
         raise UnknownNameError("precision", precision, PRECISIONS)
@@ -203,7 +205,7 @@ def _settle_device(device: str) -> str:
     count = DEVICE_COUNTS[kind]()
     if not count:
         raise InputError(f"the device {kind} is not available on this machine: use cpu or auto")
-    if number and int(number) >= count:
+    if number and (len(number) > LONGEST_NUMBER or int(number) >= count):
         raise InputError(f"there is no device {device}: this machine has {count}, from cuda:0 to cuda:{count - 1}")
     return device
 

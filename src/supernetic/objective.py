@@ -13,12 +13,18 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from .errors import InputError, UnknownNameError
+from .metrics import COUNT, MILLISECONDS, NATS, PERCENT, SECONDS, find
+from .numerals import REAL
 
 Metrics = dict[str, float]
 
 UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "ms": 1.0, "%": 1.0}
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_QUANTITY = re.compile(rf"({_NUMBER})\s*(K|M|G|ms|%)?", re.IGNORECASE)
+UNITS_OF = {COUNT: ("", "k", "m", "g"), PERCENT: ("", "%"), MILLISECONDS: ("", "ms"), SECONDS: ("",), NATS: ("",)}
+UNIT_NAMES = {COUNT: "a count, with K, M or G", PERCENT: "in %", MILLISECONDS: "in ms", SECONDS: "in seconds"}
+UNIT_NAMES |= {NATS: "in nats, without a unit"}
+HIGHEST = {PERCENT: 100.0}  # values that no metric in this unit exceeds
+LONGEST = 200  # characters of a limit or an objective
+_QUANTITY = re.compile(rf"({REAL.pattern})\s*(K|M|G|ms|%)?", re.IGNORECASE)
 _LIMIT = re.compile(r"\s*([\w./-]+)\s*(<=|>=|<|>)\s*(\S+)\s*")
 _RANGE = re.compile(r"\s*([\w./-]+)\s+in\s+(\S+?)\s*\.\.\s*(\S+)\s*")
 
@@ -32,10 +38,18 @@ def parse_quantity(text: str) -> float:
     Returns:
         The number.
     """
+    return _number_and_unit(text)[0]
+
+
+def _number_and_unit(text: str) -> tuple[float, str]:
     match = _QUANTITY.fullmatch(text.strip())
     if not match:
-        raise InputError(f"a value is a number with an optional unit K, M, G, ms or %, got {text!r}")
-    return float(match[1]) * UNITS[(match[2] or "").lower()]
+        raise InputError(f"a value is a number with an optional unit K, M, G, ms or %, got {text[:LONGEST]!r}")
+    unit = (match[2] or "").lower()
+    value = float(match[1]) * UNITS[unit]
+    if not isfinite(value):
+        raise InputError(f"a value must be finite, got {text[:LONGEST]!r}")
+    return value, unit
 
 
 def show_quantity(value: float) -> str:
@@ -82,17 +96,41 @@ def parse_where(text: str) -> Constraint:
     Returns:
         The constraint, with the name as it was given.
     """
-    if match := _RANGE.fullmatch(text):
-        low, high = parse_quantity(match[2]), parse_quantity(match[3])
-        if low > high:
-            raise InputError(f"--where {text!r}: the range must run from low to high, got {match[2]}..{match[3]}")
-        return Constraint(match[1], low, high)
-    if match := _LIMIT.fullmatch(text):
-        value, is_open = parse_quantity(match[3]), "=" not in match[2]
-        if match[2].startswith("<"):
-            return Constraint(match[1], high=value, high_open=is_open)
-        return Constraint(match[1], low=value, low_open=is_open)
-    raise InputError(f"--where is NAME (<=|>=|<|>) VALUE or NAME in A..B, such as 'macs<=300M'; got {text!r}")
+    if len(text) <= LONGEST:
+        if match := _RANGE.fullmatch(text):
+            low, high = (_limit(text, match[1], value) for value in match.groups()[1:])
+            if low > high:
+                raise InputError(f"--where {text!r}: the range must run from low to high, got {match[2]}..{match[3]}")
+            return _possible(Constraint(match[1], low, high))
+        if match := _LIMIT.fullmatch(text):
+            value, is_open = _limit(text, match[1], match[3]), "=" not in match[2]
+            if match[2].startswith("<"):
+                return _possible(Constraint(match[1], high=value, high_open=is_open))
+            return _possible(Constraint(match[1], low=value, low_open=is_open))
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    raise InputError(f"--where is NAME (<=|>=|<|>) VALUE or NAME in A..B, such as 'macs<=300M'; got {shown!r}")
+
+
+def _limit(text: str, name: str, quantity: str) -> float:
+    """The value of a limit, in a unit that its metric can have."""
+    value, unit = _number_and_unit(quantity)
+    kind = find(name).unit
+    if unit not in UNITS_OF.get(kind, UNITS):
+        raise InputError(f"--where {text!r}: {name} is {UNIT_NAMES[kind]}, got {quantity!r}")
+    return value
+
+
+def _possible(limit: Constraint) -> Constraint:
+    """Refuse a limit that no network can satisfy; metrics that are not known are left alone."""
+    metric = find(limit.name)
+    most = HIGHEST.get(metric.unit, inf)
+    if limit.low > most or (limit.low == most and limit.low_open):
+        raise InputError(f"--where {str(limit)!r}: {metric.label} is at most {most:g} %, so no network can satisfy it")
+    if metric.unit in (PERCENT, NATS) and (limit.high < 0 or (limit.high == 0 and limit.high_open)):
+        raise InputError(f"--where {str(limit)!r}: {metric.label} is never below 0, so no network can satisfy it")
+    if metric.unit in (COUNT, MILLISECONDS, SECONDS) and limit.high <= 0:
+        raise InputError(f"--where {str(limit)!r}: {metric.label} is always above 0, so no network can satisfy it")
+    return limit
 
 
 def combine(constraints: Iterable[Constraint]) -> dict[str, Constraint]:
@@ -128,9 +166,9 @@ def parse_objective(text: str) -> Objective:
     Returns:
         The objective, with the name as it was given.
     """
-    match = re.fullmatch(r"\s*(max|min)\s+([\w./-]+)\s*", text)
-    if not match:
-        raise InputError(f"an objective is 'max NAME' or 'min NAME', got {text!r}")
+    match = re.fullmatch(r"\s*(max|min)\s+([\w./-]+)\s*", text[:LONGEST])
+    if not match or len(text) > LONGEST:
+        raise InputError(f"an objective is 'max NAME' or 'min NAME', got {text[:LONGEST]!r}")
     return Objective(match[2], match[1] == "max")
 
 

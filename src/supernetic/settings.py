@@ -6,8 +6,11 @@ import dataclasses
 from typing import Any, get_type_hints
 
 from .errors import InputError, UnknownNameError
+from .numerals import real_number, whole_number
 
 SETTING_TYPES = (bool, int, float, str, tuple[int, ...], tuple[str, ...])  # types that can be read from text
+MOST = {int: 1_000_000, float: 100_000_000}  # of widths, resolutions, populations: far beyond what can be computed
+LONGEST = 80  # characters of a wrong value in a message
 FIXED_FIELDS = ("name", "paper")  # fields that settings may not change
 
 
@@ -28,6 +31,8 @@ def with_settings(base: Any, name: str, settings: str) -> Any:
             raise InputError(f"settings of {name} are key=value,..., got {item!r}")
         if key not in fields:
             raise UnknownNameError(f"setting of {name}", key, fields)
+        if key in values:
+            raise InputError(f"{name}: {key} is set twice, to {values[key]} and to {value!r}")
         values[key] = _read(hints[key], f"{name}: {key}", value)
     return dataclasses.replace(base, **values) if values else base
 
@@ -39,13 +44,17 @@ def _read(hint: Any, what: str, value: str) -> Any:
         return value.lower() == "true"
     if hint in (int, float):
         try:
-            number = hint(value)
-        except ValueError:
-            raise InputError(f"{what} must be a number, got {value!r}") from None
+            number = whole_number(value) if hint is int else real_number(value)
+        except ValueError as error:
+            raise InputError(f"{what} {error}, got {value[:LONGEST]!r}") from None
         if number <= 0:
             raise InputError(f"{what} must be positive, got {value}")
+        if number > (most := MOST[hint]):
+            raise InputError(f"{what} must be at most {most:,}, got {value}")
         return number
     if hint is str:
         return value
     items = value.split("+")
+    if twice := [item for item in items if items.count(item) > 1]:
+        raise InputError(f"{what} must list different items, got {twice[0]!r} twice")
     return tuple(items if hint == tuple[str, ...] else (_read(int, what, v) for v in items))

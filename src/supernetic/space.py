@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .blueprint import Blueprint, Layer
-from .errors import ArchError
+from .errors import LONGEST_NAME, ArchError
 
+LONGEST_TEXT = 10_000  # characters of an architecture
 Arch = tuple[int, ...]
 Archs = npt.NDArray[np.int8]  # one row per architecture
 State = Hashable
@@ -178,15 +179,16 @@ class Space(ABC):
         text = text.strip()
         if text.lower() in self.named:
             return self.named[text.lower()]
-        if re.fullmatch(r"[\[(]?\s*-?\d+(\s*,\s*-?\d+)+\s*,?\s*[\])]?", text):
-            return self.check(int(g) for g in re.findall(r"-?\d+", text))
-        arch = self._parse(text)
+        if len(text) <= LONGEST_TEXT and re.fullmatch(r"[\[(]?\s*-?[0-9]+(\s*,\s*-?[0-9]+)+\s*,?\s*[\])]?", text):
+            return self.check(int(g) for g in re.findall(r"-?[0-9]+", text))
+        arch = self._parse(text) if len(text) <= LONGEST_TEXT else None
         if arch is None:
             names = f", one of {', '.join(self.named)}" if self.named else ""
             example = next(iter(self.named.values()), (0,) * len(self.choices))
+            shown = text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}..."
             raise ArchError(
                 f"{self.name}: an architecture is {len(self.choices)} integers separated by commas{names}, "
-                f"or the paper's notation such as {self.format(example)!r}; got {text!r}"
+                f"or the paper's notation such as {self.format(example)!r}; got {shown!r}"
             )
         return self.check(arch)
 

@@ -21,6 +21,7 @@ from math import ceil, isfinite, nan
 
 from .blueprint import SHORTCUT_KINDS, Blueprint, Layer, halved, make_divisible
 from .errors import InputError, UnknownNameError
+from .numerals import real_number, whole_number
 
 RULES = ("scalenet", "efficientnet", "repeat")
 SPATIAL_CONVENTIONS = ("ceil", "floor")
@@ -145,7 +146,7 @@ def parse_scaling(text: str) -> Scaling:
 def _number(key: str, text: str) -> float:
     pixels = key == "resolution" and text.endswith("px")
     try:
-        number = int(text.removesuffix("px")) if pixels else float(text)
+        number = whole_number(text.removesuffix("px")) if pixels else real_number(text)
     except ValueError:
         number = nan
     if not isfinite(number):

@@ -1,4 +1,4 @@
-"""Text for people and for spreadsheets: durations, aligned columns, CSV."""
+"""Text for people and for spreadsheets: durations, aligned columns, CSV, text from outside made harmless."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import io
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
+
+from .numerals import real_number
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
 
 
 def duration(seconds: float) -> str:
@@ -32,5 +36,28 @@ def csv_text(head: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(lines)
+    writer.writerows([_harmless_cell(cell) for cell in line] for line in lines)
     return text.getvalue()
+
+
+def _harmless_cell(cell: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets a quote in front; numbers stay as they are."""
+    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+        return cell
+    try:
+        real_number(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def printable(text: str) -> str:
+    r"""Text for a terminal: line ends stay, other control characters are shown as `\x1b`.
+
+    Names of classes, files and runs come from outside. What they hold must not clear the screen or hide anything.
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else _shown(c) for c in text)
+
+
+def _shown(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import UNREADABLE_NPZ, npz_arrays
 from ..errors import TableError
+from ..reading import open_plain, reason
 from ..space import Archs, Space
 
 STORED_PER_POINT = 10_000  # accuracies are stored as whole multiples of 1/10,000 of a point
@@ -29,9 +29,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 def read_npz(path: Path) -> Arrays:
     """Read the arrays of a file; pickles are refused."""
     try:
-        return _arrays(path.read_bytes())
-    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise TableError(f"the table {path} is not a complete npz file without pickles: {error}") from None
+        with open_plain(path) as file:
+            return npz_arrays(file)
+    except UNREADABLE_NPZ as error:
+        raise TableError(f"the table {path} is not a complete npz file without pickles: {reason(error)}") from None
 
 
 def read_bundled(name: str, digest: str) -> Arrays:
@@ -45,15 +46,7 @@ def read_bundled(name: str, digest: str) -> Arrays:
         raise TableError(
             f"the bundled table {name} is damaged: its SHA-256 must be {digest}, got {actual}; reinstall supernetic"
         )
-    return _arrays(data)
-
-
-def _arrays(data: bytes) -> Arrays:
-    arrays = np.load(io.BytesIO(data), allow_pickle=False)
-    if not isinstance(arrays, np.lib.npyio.NpzFile):
-        raise ValueError("it holds one bare array")
-    with arrays:
-        return {name: arrays[name] for name in arrays.files}
+    return npz_arrays(io.BytesIO(data))
 
 
 def stored(accuracy: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.int32]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ArchError, InputError, TableError, UnknownNameError
+from ..reading import exists, read_bytes, reason
 from ..space import Arch, Space
 from .files import read_npz
 from .table import Column, Table
@@ -40,7 +42,7 @@ def read(path: str | Path, space: Space) -> Table:
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise TableError(f"a table is a file ending in {', '.join(SUFFIXES)}, got {str(path)!r}")
-    if not path.is_file():
+    if not exists(path):
         raise TableError(f"the table {path} does not exist")
     if path.suffix == ".csv":
         return _from_cells(path, space, _read_csv(path))
@@ -72,10 +74,10 @@ def write(table: Table, path: str | Path) -> None:
 def _read_csv(path: Path) -> dict[str, list[str]]:
     """Return the cells of each column, as text."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file, strict=True) if line]
+        text = read_bytes(path).decode("utf-8-sig")
+        lines = [line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TableError(f"the table {path} is not readable CSV: {error}") from None
+        raise TableError(f"the table {path} is not readable CSV: {reason(error)}") from None
     if len(lines) < 2:
         raise TableError(f"the table {path} needs a line of names and at least one row, got {len(lines)} lines")
     header = [name.strip() for name in lines[0]]
@@ -100,6 +102,8 @@ def _numbers(path: Path, name: str, cells: Sequence[str]) -> npt.NDArray[np.floa
     numbers, words = [], []
     for row, cell in enumerate(cells, 1):
         try:
+            if not cell.isascii() or "_" in cell:
+                raise ValueError
             numbers.append(nan if cell.lower() in MISSING_WORDS else float(cell))
         except ValueError:
             words.append((row, cell))
@@ -175,7 +179,7 @@ def _archs(path: Path, space: Space, columns: Sequence[Sequence[Any]]) -> list[A
 def _gene(space: Space, i: int, cell: Any) -> int:
     """Return a gene that is given as an integer or by the name of its option."""
     options = [str(o) for o in space.choices[i].options] if i < len(space.choices) else []
-    if isinstance(cell, str) and not cell.lstrip("-").isdigit():
+    if isinstance(cell, str) and not (cell.isascii() and cell.lstrip("-").isdigit()):
         if cell not in options:
             raise UnknownNameError(f"option of {space.choices[i].name}", cell, options)
         return options.index(cell)

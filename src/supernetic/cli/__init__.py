@@ -6,10 +6,11 @@ Exit code 0 done, 1 failed, 2 bad input (one line that names the thing, the rule
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
-from errno import EACCES, EDQUOT, EFBIG, ENOSPC, EPERM, EROFS
+from contextlib import suppress
 from itertools import pairwise
 from typing import Annotated
 
@@ -17,19 +18,19 @@ import typer
 from typer._completion_shared import Shells
 
 from .. import __version__
-from ..errors import InputError, SupernetError
+from ..errors import LONGEST_NAME, InputError, SupernetError, memory_words
+from ..text import printable
 from . import commands, data, jobs, models
 from .completion import INSTRUCTION, PROGRAM, install_completion, prepare_completion, show_completion
 from .shared import Interrupted, app
 
 __all__ = ["app", "commands", "data", "jobs", "main", "models"]
 
-REFUSALS = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM}  # of the file system: nobody's fault here
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _print_anything()
     if INSTRUCTION in os.environ:
         prepare_completion()
     try:
@@ -48,10 +49,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _leave(130, "interrupted")
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        if error.errno not in REFUSALS:
+    except OSError as error:  # what the file system refuses: a disk that is full, a name that is too long, ...
+        if error.errno is None:
             raise
-        _leave(2, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+        _leave(2, f"{_shortened(error.filename)}: {error.strerror}" if error.filename else str(error.strerror))
+    except (MemoryError, RuntimeError, ImportError) as error:
+        words = memory_words(error)
+        if words is None:
+            raise
+        _leave(2, words)
+
+
+def _print_anything() -> None:
+    """Names from outside are printed whatever the locale can say."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _shortened(name: object) -> str:
+    text = os.fsdecode(name) if isinstance(name, bytes) else str(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}... ({len(text)} characters)"
 
 
 def _value(error: typer.TyperException, given: list[str]) -> str:
@@ -61,7 +79,8 @@ def _value(error: typer.TyperException, given: list[str]) -> str:
 
 
 def _leave(code: int, message: str) -> None:
-    print("supernetic: " + " ".join(message.split()), file=sys.stderr)
+    with suppress(OSError, ValueError):  # stderr may be closed
+        print("supernetic: " + printable(" ".join(message.split())), file=sys.stderr)
     sys.exit(code)
 
 

@@ -15,6 +15,7 @@ from .shared import (
     Limit,
     Quiet,
     Seed,
+    SkipBad,
     Valid,
     app,
     print_json,
@@ -76,6 +77,7 @@ def data_check(
         float, typer.Option(help="Share or number of images to calibrate on, if none are set apart.")
     ] = 0.05,
     test: Annotated[float, typer.Option(help="Share or number of images to test on, if none are set apart.")] = 0.15,
+    skip_bad: SkipBad = False,
     image_cache: ImageCache = "",
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -95,6 +97,7 @@ def data_check(
             calibrate=calibrate,
             test=test,
             seed=seed,
+            skip_bad=skip_bad,
             on_event=on_event,
         )
     print_result(report, as_json)

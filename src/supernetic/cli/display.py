@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
 from ..progress import STEPS, Event
-from ..text import duration
+from ..text import duration, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -138,7 +138,7 @@ class LineDisplay(Display):
     def show(self, text: str) -> None:
         """A line of its own."""
         if text:
-            print(text, file=self.stream, flush=True)
+            print(printable(text), file=self.stream, flush=True)
 
     def show_count(self, count: Count, now: float) -> None:
         """A line about a count."""
@@ -177,7 +177,7 @@ class LiveDisplay(LineDisplay):
     def show(self, text: str) -> None:
         """A line above the bars."""
         if text:
-            self.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+            self.console.print(printable(text), markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def close(self) -> None:
         """Take the bars away and give the cursor back."""
@@ -223,7 +223,10 @@ class LiveDisplay(LineDisplay):
             amount = f"{event.done:,} of {event.total:,}"
             remarks = ", ".join([*count.remarks(now), *filter(None, [event.text])])
             grid.add_row(
-                Text(count.name), ProgressBar(event.total, event.done, width=BAR_WIDTH), Text(amount), Text(remarks)
+                Text(printable(count.name)),
+                ProgressBar(event.total, event.done, width=BAR_WIDTH),
+                Text(amount),
+                Text(printable(remarks)),
             )
         coming = self._coming()
         return Group(grid, Text(f"next: {', '.join(coming)}", style="dim")) if coming else grid

@@ -8,6 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from .numbers import require_numbers
+
 SHORT_HELP_LENGTH = 140  # characters of a command's line in a list, over several lines
 MANY_OPTIONS = 16  # from which on options are grouped
 MOST_USED = {  # by command; a command that is not here has no such group
@@ -26,7 +28,7 @@ OPTION_GROUPS = {  # names of parameters by the title of their group; what is in
     "Finished networks": ("retrain", "retrain_recipe", "network_steps", "augment", "evidence", "baseline", "int8"),
     "Subsets": ("seeds", "rates", "on", "stratified"),
     "Networks to rank by": ("unique", "top", "sample", "sample_top", "combine", "bn"),
-    "Images": ("data", "limit", "image_size", "valid", "balance", "image_cache"),
+    "Images": ("data", "limit", "image_size", "valid", "skip_bad", "balance", "image_cache"),
     "Machine": ("device", "precision", "threads", "workers", "processes"),
     "Search on a table": ("table", "without", "weights", "allow_test_columns"),
 }  # fmt: skip
@@ -36,7 +38,12 @@ OTHER_GROUP = "Other options"
 
 
 class Command(TyperCommand):
-    """A command whose help shows many options in groups."""
+    """A command whose help shows many options in groups, and whose numbers are read as strictly as everywhere."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; the parser itself would take `nan`, `1_0` and digits of any script."""
+        require_numbers(self.params, args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments first, then one section per group of options."""

@@ -36,6 +36,7 @@ from .shared import (
     Save,
     Searcher,
     Seed,
+    SkipBad,
     SpaceArgument,
     SpaceOption,
     Stabiliser,
@@ -74,6 +75,7 @@ def train(
     limit: Limit = None,
     image_size: ImageSize = None,
     valid: Valid = None,
+    skip_bad: SkipBad = False,
     balance: Balance = "auto",
     image_cache: ImageCache = "",
     threads: Threads = None,
@@ -109,6 +111,7 @@ def train(
             limit=limit,
             image_size=image_size,
             valid=valid,
+            skip_bad=skip_bad,
             balance=balance,
             threads=threads,
             device=device,
@@ -194,6 +197,7 @@ def search(
     limit: Limit = None,
     image_size: ImageSize = None,
     valid: Valid = None,
+    skip_bad: SkipBad = False,
     balance: Balance = "auto",
     int8: Int8 = "auto",
     image_cache: ImageCache = "",
@@ -248,6 +252,7 @@ def search(
         "limit": limit,
         "image_size": image_size,
         "valid": valid,
+        "skip_bad": skip_bad,
         "balance": balance,
         "int8": int8,
         "threads": threads,
@@ -308,6 +313,7 @@ UNSET = {  # defaults of options that belong to one kind of search, where they a
     "without": [],
     "weights": [],
     "allow_test_columns": False,
+    "skip_bad": False,
 }
 
 
@@ -349,6 +355,7 @@ def select(
     limit: Limit = None,
     image_size: ImageSize = None,
     valid: Valid = None,
+    skip_bad: SkipBad = False,
     image_cache: ImageCache = "",
     workers: Workers = None,
     processes: Annotated[int, typer.Option(help="Processes that share each batch of a training.")] = 1,
@@ -361,32 +368,33 @@ def select(
     as_json: Json = False,
 ) -> None:
     """Tell which model suits the data, from small subsets of it, by calibrated cross-entropy."""
+    settings: dict[str, Any] = {
+        "data": data,
+        "models": models or None,
+        "sizes": sizes,
+        "seeds": seeds,
+        "minutes": minutes,
+        "on": on,
+        "stratified": stratified,
+        "size": size,
+        "recipe": recipe or None,
+        "rates": rates or None,
+        "limit": limit,
+        "image_size": image_size,
+        "valid": valid,
+        "skip_bad": skip_bad,
+        "workers": workers,
+        "processes": processes,
+        "device": device,
+        "precision": precision,
+    }
+    from ..jobs.select.request import SelectRequest
+
+    SelectRequest(**settings)  # mistakes are told now: the job itself imports torch first
     from ..jobs.select.job import select as job
 
     with open_display(quiet or dry_run) as on_event:
-        result = job(
-            data,
-            models=models or None,
-            sizes=sizes,
-            seeds=seeds,
-            minutes=minutes,
-            on=on,
-            stratified=stratified,
-            size=size,
-            recipe=recipe or None,
-            rates=rates or None,
-            limit=limit,
-            image_size=image_size,
-            valid=valid,
-            workers=workers,
-            processes=processes,
-            device=device,
-            precision=precision,
-            out=out or None,
-            dry_run=dry_run,
-            trust_code=trust_code,
-            on_event=on_event,
-        )
+        result = job(**settings, out=out or None, dry_run=dry_run, trust_code=trust_code, on_event=on_event)
     print_result(result, as_json)
 
 
@@ -420,6 +428,7 @@ def scale(
     limit: Limit = None,
     image_size: ImageSize = None,
     valid: Valid = None,
+    skip_bad: SkipBad = False,
     balance: Balance = "auto",
     int8: Int8 = "auto",
     image_cache: ImageCache = "",
@@ -460,6 +469,7 @@ def scale(
         "limit": limit,
         "image_size": image_size,
         "valid": valid,
+        "skip_bad": skip_bad,
         "balance": balance,
         "int8": int8,
         "threads": threads,

@@ -19,6 +19,7 @@ from .shared import (
     Precision,
     Quiet,
     Seed,
+    SkipBad,
     TrustCode,
     app,
     print_result,
@@ -127,12 +128,13 @@ def predict(
     top: Annotated[int, typer.Option(help="Number of classes to name per image.")] = 3,
     batch: Annotated[int, typer.Option(help="Number of images at a time.")] = 64,
     engine: Annotated[str, typer.Option(help="What runs the model: torch, onnx (its ONNX file) or int8.")] = "torch",
+    skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
     """Classify images with a model."""
     from ..commands.predict import predict as job
 
-    print_result(job(model, images, top=top, batch=batch, engine=engine), as_json)
+    print_result(job(model, images, top=top, batch=batch, engine=engine, skip_bad=skip_bad), as_json)
 
 
 @app.command()

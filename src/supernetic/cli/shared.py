@@ -11,6 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import InputError
+from ..numerals import real_number, whole_number
+from ..text import printable
 from .completion import (
     complete_data,
     complete_devices,
@@ -133,6 +135,7 @@ Valid = Annotated[
         help="Number of images to validate on or, below 1, their share, if none are set apart. [default: 0.1]"
     ),
 ]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on without images that cannot be read, and list them.")]
 Balance = Annotated[
     str,
     typer.Option(help="Balance unequal classes: none, weights (in the loss), sampling, auto (by what decides)."),
@@ -179,7 +182,7 @@ Seed = Annotated[int, typer.Option(help="Seed of all randomness.", callback=lamb
 def _require_seed(seed: int) -> int:
     if seed < 0:
         raise InputError(f"a seed must not be negative, got {seed}")
-    return seed
+    return seed  # numbers above those of 64 bits were refused before
 
 
 def _use_image_cache(value: str) -> str:
@@ -198,16 +201,19 @@ def split(text: str) -> list[str]:
 
 def whole_numbers(option: str, text: str) -> list[int]:
     """The whole numbers of an option that are separated by commas."""
-    parts = split(text)
-    if not parts or not all(part.isdecimal() for part in parts):
+    try:
+        found = [whole_number(part) for part in split(text)]
+    except ValueError:
+        found = []
+    if not found:
         raise InputError(f"{option} takes whole numbers separated by commas, got {text!r}")
-    return [int(part) for part in parts]
+    return found
 
 
 def numbers(option: str, text: str) -> list[float]:
     """The numbers of an option that are separated by commas, none if it is empty."""
     try:
-        return [float(part) for part in split(text)]
+        return [real_number(part) for part in split(text)]
     except ValueError:
         raise InputError(f"{option} takes numbers separated by commas, got {text!r}") from None
 
@@ -220,7 +226,7 @@ def print_result(result: Any, as_json: bool) -> None:
     if as_json:
         print_json(result.to_json())
     else:
-        print(result)
+        print(printable(str(result)))
 
 
 def print_json(record: Any) -> None:
@@ -230,4 +236,4 @@ def print_json(record: Any) -> None:
 
 def print_progress(line: object) -> None:
     """A line on stderr, which is never mixed with results."""
-    print(line, file=sys.stderr, flush=True)
+    print(printable(str(line)), file=sys.stderr, flush=True)

@@ -14,8 +14,9 @@ from ..jobs.compare.int8 import measured_int8, require_mode, stored_int8
 from ..jobs.train.supernet_run import data_of
 from ..objective import show_quantity
 from ..ranking.int8 import Facts, difference_text
+from ..reading import exists
 from ..result import Result
-from ..runs.directory import SETTINGS, open_run, read_settings
+from ..runs.directory import SETTINGS, naming_damage, open_run, read_settings
 from ..runs.records import NetworkRecord, int8_of, read_networks
 from ..runs.trust import opens_runs, require_name
 
@@ -85,10 +86,10 @@ def export(
         quantised = read_int8(path) if quantises else None
         save_model(target, network, replace(card, name=name or card.name), int8=quantised)
         return ExportResult((_exported(target),))
-    if not (path / SETTINGS).is_file():
+    if not exists(path / SETTINGS):
         raise RunError(f"{path} is neither a run (it has no {SETTINGS}) nor a model directory")
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
-    with open_run(path, settings) if out is None else nullcontext():
+    with open_run(path, settings) if out is None else nullcontext(), naming_damage(path):
         return export_run(path, out=out, name=name, int8=int8)
 
 

@@ -41,10 +41,12 @@ class Predictions(Result):
     model: str
     engine: str
     predictions: tuple[Prediction, ...]
+    skipped: tuple[str, ...] = ()  # images that could not be read, and why
 
     def lines(self) -> list[str]:
         """One line per image: where it is, its class, the probability; then the classes that come next."""
-        return [f"{_shown(p.image)}  {_guesses(p)}" for p in self.predictions]
+        shown = [f"{_shown(p.image)}  {_guesses(p)}" for p in self.predictions]
+        return [*shown, *(f"left out: {_shown(fault)}" for fault in self.skipped)]
 
 
 def predict(
@@ -54,6 +56,7 @@ def predict(
     top: int = 3,
     batch: int = 64,
     engine: str = "torch",
+    skip_bad: bool = False,
 ) -> Predictions:
     """Classify images; they are prepared as the training images were.
 
@@ -63,31 +66,42 @@ def predict(
         top: The number of classes to name per image.
         batch: The number of images at a time.
         engine: `torch`, or `onnx` for the model's ONNX file, or `int8` for the quantised one.
+        skip_bad: Go on without images that cannot be read; without it, they are refused.
 
     Returns:
         The likeliest classes of each image, in the order given.
     """
-    from ..exporters.model import read_card
-
     for name, value in (("top", top), ("batch", batch)):
         if value < 1:
             raise InputError(f"{name} must be 1 or more, got {value}")
     if engine not in ENGINES:
         raise UnknownNameError("engine", engine, ENGINES)
+    from ..exporters.model import read_card  # here: it imports torch
+
     card = read_card(model)
     lots = [_find(str(item), card) for item in images]
     if not lots:
         raise InputError("predict needs an image, a folder of images or a data set")
     network = _network(Path(model), engine)
-    predictions = [p for lot in lots for p in _classify(lot, card, network, top, batch)]
-    return Predictions(card.name, engine, tuple(predictions))
+    skipped: list[str] = []
+    faults = skipped if skip_bad else None
+    predictions = [p for lot in lots for p in _classify(lot, card, network, top, batch, faults)]
+    return Predictions(card.name, engine, tuple(predictions), tuple(skipped))
 
 
-def _classify(lot: Lot, card: Card, network: Callable[[Any], Logits], top: int, batch: int) -> Iterator[Prediction]:
+def _classify(
+    lot: Lot, card: Card, network: Callable[[Any], Logits], top: int, batch: int, faults: list[str] | None
+) -> Iterator[Prediction]:
+    """The classes of some images; what cannot be read is added to `faults`, or refused if there is no such list."""
     names, pixels = lot
     for start in range(0, len(names), batch):
-        rows = range(start, min(start + batch, len(names)))
-        logits = network(card.prepare(pixels(rows))).astype(np.float64)
+        rows: Sequence[int] = range(start, min(start + batch, len(names)))
+        read = pixels(rows) if faults is None else None
+        if faults is not None:
+            rows, read = _readable(rows, pixels, faults)
+        if read is None:
+            continue
+        logits = network(card.prepare(read)).astype(np.float64)
         for row, values in zip(rows, logits, strict=True):
             if not np.isfinite(values).all():
                 raise SupernetError(f"{names[row]}: the network's logits are not finite")
@@ -95,6 +109,20 @@ def _classify(lot: Lot, card: Card, network: Callable[[Any], Logits], top: int, 
             shares = (shares / shares.sum())[: len(card.classes)]
             best = np.argsort(-shares, kind="stable")[:top]
             yield Prediction(names[row], tuple(card.classes[i] for i in best), tuple(float(shares[i]) for i in best))
+
+
+def _readable(
+    rows: Sequence[int], pixels: Callable[[Sequence[int]], Images], faults: list[str]
+) -> tuple[list[int], Images | None]:
+    """Those of the images that can be read, one by one; None if there is none."""
+    kept, found = [], []
+    for row in rows:
+        try:
+            found.append(pixels([row]))
+            kept.append(row)
+        except DataError as error:
+            faults.append(str(error))
+    return kept, np.concatenate(found) if found else None
 
 
 def _network(model: Path, engine: str) -> Callable[[Any], Logits]:

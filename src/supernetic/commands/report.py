@@ -18,7 +18,7 @@ from ..reports.scale import write_scale
 from ..reports.select import write_select
 from ..reports.why import why as reasons
 from ..result import Result
-from ..runs.directory import SETTINGS, read_settings, refuse_links
+from ..runs.directory import SETTINGS, naming_damage, read_settings, refuse_links
 from ..runs.overview import RUNNING, UNREADABLE, holds_runs, runs_of
 from ..runs.trust import opens_runs
 
@@ -74,11 +74,13 @@ def report(
     if why is not None:
         if len(paths) > 1:
             raise InputError(f"why {why} takes one run, got {len(paths)}")
-        return ReportResult(names, None, tuple(reasons(paths[0], why)))
+        with naming_damage(paths[0]):
+            return ReportResult(names, None, tuple(reasons(paths[0], why)))
     if diagnostics is not None:
         if len(paths) > 1:
             raise InputError(f"diagnostics of {diagnostics} take one run, got {len(paths)}")
-        network = network_diagnostics(paths[0], diagnostics)
+        with naming_damage(paths[0]):
+            network = network_diagnostics(paths[0], diagnostics)
         return ReportResult(names, None, tuple(network.lines()), network.to_json())
     folder = len(paths) == 1 and holds_runs(paths[0])
     if watch and not folder:
@@ -86,7 +88,8 @@ def report(
     if len(paths) > 1:
         first = paths[0].resolve()
         beside = first.parent / ("-against-".join(p.resolve().name for p in paths) + ".html")
-        return ReportResult(names, str(compare_report(paths, out or beside)))
+        with naming_damage(" or ".join(names)):
+            return ReportResult(names, str(compare_report(paths, out or beside)))
     if out is not None:
         raise InputError(f"the report of one run is written into it; out={str(out)!r} is for comparisons")
     if folder:
@@ -95,10 +98,11 @@ def report(
     if paths[0].is_dir():
         refuse_links(paths[0])
     job = read_settings(paths[0]).get("job", "") if (paths[0] / SETTINGS).exists() else ""
-    if job in PAGES:
-        return ReportResult(names, str(PAGES[job](paths[0])))
-    space, notes = space_in(paths[0])
-    return ReportResult(names, str(write_report(paths[0], space)), notes=notes)
+    with naming_damage(paths[0]):
+        if isinstance(job, str) and job in PAGES:
+            return ReportResult(names, str(PAGES[job](paths[0])))
+        space, notes = space_in(paths[0])
+        return ReportResult(names, str(write_report(paths[0], space)), notes=notes)
 
 
 def _write_missing_pages(folder: Path) -> Iterator[str]:

@@ -11,17 +11,22 @@ from typing import Any
 from ..errors import RunError
 from ..jobs.finish.place import unfinished
 from ..progress import OnEvent
+from ..reading import exists
 from ..result import Result
-from ..runs.directory import SETTINGS, read_settings
+from ..runs.directory import SETTINGS, naming_damage, read_settings, require_settings
 from ..runs.files import RESULT
 from ..runs.trust import following, opens_runs
 
-# By job: its request; its class, or the function that does what a request says; the reader of a finished run. A table
-# search and a study have no reader: they take seconds, and a study's file may have changed. Imported on use.
+# By job: its request; its class, or the function that does what a request says; the reader of a finished run. A study
+# has no reader: its file may have changed. Imported on use.
 JOBS = {
     "train": ("jobs.train.request:TrainRequest", "jobs.train.job:TrainJob", "jobs.train.job:read_result"),
     "search": ("jobs.search.request:SearchRequest", "jobs.search.job:SearchJob", "jobs.search.result:read_result"),
-    "table-search": ("jobs.search.table_search:TableSearchRequest", "jobs.search.table_search:search_table_by", ""),
+    "table-search": (
+        "jobs.search.table_search:TableSearchRequest",
+        "jobs.search.table_search:search_table_by",
+        "jobs.search.table_search:read_result",
+    ),
     "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:ScaleJob", "jobs.scale.result:read_family"),
     "select": ("jobs.select.request:SelectRequest", "jobs.select.job:SelectJob", "jobs.select.result:read_result"),
     "finish": ("jobs.finish.request:FinishRequest", "jobs.finish.job:finish_by", "jobs.finish.result:read_finish"),
@@ -42,14 +47,15 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
         The result of the job.
     """
     path = Path(run)
-    if not (path / SETTINGS).exists():
+    if not exists(path / SETTINGS):
         raise RunError(f"{path} is not a run: it has no {SETTINGS}")
     settings = read_settings(path)
     kind = settings.get("job")
     if kind == "optimise":
-        what = f"{path} optimises {settings['evaluate']['function']}, an object from Python"
+        require_settings(path, settings, {"evaluate": dict})
+        what = f"{path} optimises {settings['evaluate'].get('function')}, an object from Python"
         raise RunError(f"{what}: call optimise again with out={str(path)!r}")
-    if kind not in JOBS:
+    if not isinstance(kind, str) or kind not in JOBS:
         inside = f"; it is part of {path.parents[1]}" if kind == "network" else ""
         raise RunError(f"{path} is a run of {kind!r}: only {', '.join(JOBS)} can be resumed{inside}")
     if not isinstance(settings.get("request"), dict):
@@ -58,10 +64,14 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
     if read and (path / RESULT).exists():
         if place := unfinished(path):  # a model of the run was being trained further
             return resume(place, trust_code=trust_code, on_event=on_event)
-        finished: Result = _load(read)(path)
+        with naming_damage(path / RESULT):
+            finished: Result = _load(read)(path)
+            finished.summary()
         return finished
     with following(path):
-        return _do(_load(do), _load(request).from_record(settings["request"]), path, on_event)
+        with naming_damage(path / SETTINGS):
+            asked = _load(request).from_record(settings["request"])
+        return _do(_load(do), asked, path, on_event)
 
 
 def _do(job: Any, request: Any, path: Path, on_event: OnEvent | None) -> Result:

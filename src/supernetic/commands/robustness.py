@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, RunError
-from ..hardware import settle_hardware
+from ..hardware import require_names, settle_hardware
 from ..jobs.train.score import RECALIBRATION_IMAGES, score
+from ..jobs.train.supernet_run import require_supernet
 from ..metrics import better
 from ..objective import resolve
 from ..progress import Event, OnEvent, ignore
@@ -103,15 +104,20 @@ def robustness(
     Returns:
         Kendall's tau between seeds after as many steps, and between steps of one seed.
     """
+    if n < 2:
+        raise InputError(f"an order needs two networks or more, got {n}")
+    if images < 1:
+        raise InputError(f"images must be at least 1, got {images}")
+    require_names(device, precision)
+    paths = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
+    trainings = {path: read_settings(path) for path in paths}
+    for path, settings in trainings.items():
+        require_supernet(path, settings)
     from ..evaluators.supernet import shared_cells
     from ..runs.space_record import space_of
     from ..training.checkpoint import snapshots
 
-    if n < 2:
-        raise InputError(f"an order needs two networks or more, got {n}")
     hardware = settle_hardware(device, precision)
-    paths = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
-    trainings = {path: read_settings(path) for path in paths}
     notes = _compared(trainings)
     space = shared_cells(space_of(paths[0], trainings[paths[0]]))
     archs: list[Arch] = [tuple(a) for a in subnets(space, seed, n).tolist()]

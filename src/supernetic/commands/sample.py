@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from ..costs.graph import Prior
 from ..costs.table import costs_of
 from ..errors import InputError
 from ..objective import Constraint, parse_where
+from ..reading import read_json, read_toml, reason
 from ..space import Archs, Space
 
 if TYPE_CHECKING:
@@ -171,13 +171,15 @@ def _prior(text: str) -> Prior:
     if path.suffix not in (".toml", ".json"):
         return text
     try:
-        raw = path.read_text(encoding="utf-8")
-        data = tomllib.loads(raw) if path.suffix == ".toml" else json.loads(raw)
+        data = read_toml(path) if path.suffix == ".toml" else read_json(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"the prior {text!r} cannot be read: {error}") from None
+        raise InputError(f"the prior {text!r} cannot be read: {reason(error)}") from None
     if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
         raise InputError(f"the prior {text!r} must map choices to {{option: weight}}")
     try:
-        return {str(c): {str(o): float(w) for o, w in weights.items()} for c, weights in data.items()}
-    except (TypeError, ValueError):
-        raise InputError(f"the prior {text!r} must hold numbers as weights") from None
+        prior = {str(c): {str(o): float(w) for o, w in weights.items()} for c, weights in data.items()}
+        if not all(0 <= w < inf for weights in prior.values() for w in weights.values()):
+            raise ValueError
+        return prior
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"the prior {text!r} must hold finite numbers, 0 or more, as weights") from None

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import UNREADABLE_NPZ, npz_arrays
 from ..errors import DataError
+from ..reading import open_plain, reason
 from .dataset import Images, Indices, Labels
 from .source import Source, from_arrays
 
@@ -84,14 +84,10 @@ def read_npz(path: Path) -> dict[str, Array]:
         Arrays by name.
     """
     try:
-        with open(path, "rb") as file:  # ours to close: numpy forgets a file that is no complete archive
-            arrays = np.load(file, allow_pickle=False)
-            if not isinstance(arrays, np.lib.npyio.NpzFile):
-                raise ValueError("it holds one bare array")
-            with arrays:
-                return {name: arrays[name] for name in arrays.files}
-    except (ValueError, EOFError, OSError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(f"{path} is not a complete npz file without pickles: {error}") from None
+        with open_plain(path) as file:  # ours to close: numpy forgets a file that is no complete archive
+            return npz_arrays(file)
+    except UNREADABLE_NPZ as error:
+        raise DataError(f"{path} is not a complete npz file without pickles: {reason(error)}") from None
 
 
 def _pairs(path: Path, arrays: dict[str, Array]) -> dict[str, tuple[str, str]]:

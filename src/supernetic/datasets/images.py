@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from ..errors import DataError
+from ..reading import open_plain
 from .dataset import Images
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pnm"}
@@ -32,7 +33,7 @@ def open_image(path: Path) -> tuple[Image.Image, str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd metadata; pixels that cannot be decoded raise
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as image:
+            with open_plain(path) as file, Image.open(file) as image:
                 if getattr(image, "n_frames", 1) > 1:
                     raise DataError(f"{path} is animated: an image must have one frame, got {image.n_frames}")  # type: ignore[attr-defined]
                 image.load()
@@ -46,7 +47,8 @@ def open_image(path: Path) -> tuple[Image.Image, str]:
         raise DataError(f"{path} is too large: at most {Image.MAX_IMAGE_PIXELS:,} pixels are read") from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, MemoryError) as error:
         # Pillow's decoders raise all of these for damaged files
-        raise DataError(f"{path} cannot be decoded: {str(error) or type(error).__name__}") from None
+        why = getattr(error, "strerror", "") or str(error) or type(error).__name__
+        raise DataError(f"{path} cannot be decoded: {why}") from None
 
 
 def to_plain(what: str, image: Image.Image) -> tuple[Image.Image, str]:
@@ -98,7 +100,7 @@ def header_of(path: str | Path) -> tuple[tuple[int, int], bool] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Image.open(path) as image:
+            with open_plain(path) as file, Image.open(file) as image:
                 return image.size, image.mode in GRAY_MODES
     except Exception:  # damaged headers raise anything; the error for the user comes from decoding
         return None

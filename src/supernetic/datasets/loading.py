@@ -12,9 +12,11 @@ import numpy as np
 
 from ..errors import DataError, InputError, UnknownNameError
 from ..progress import Event, OnEvent, ignore
+from ..reading import exists
 from . import arrays, cifar, embedded, emnist, folder, imagenet, sheets
 from .dataset import SPLITS, Dataset, Indices, Labels, stored_images
 from .image_files import read_all
+from .images import open_image
 from .in_memory import DataLike, source_of, was_written
 from .known import EMBEDDED, KNOWN, locate
 from .memory import memory_limit, show_bytes
@@ -24,6 +26,8 @@ from .stored import StoredImages
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
 LARGEST_RESOLUTION = 1024  # pixels
+MOST_BAD = 0.1  # share of images that may be left out because they cannot be read
+SHOWN_BAD = 5  # of them, in a note
 VALID_SHARE = 0.1  # of the training images, where there are no validation images
 
 
@@ -38,6 +42,7 @@ def load(
     calibrate: float = 0.05,
     test: float = 0.15,
     seed: int = 0,
+    skip_bad: bool | Sequence[str] = False,
     on_event: OnEvent = ignore,
 ) -> Dataset:
     """A data set with its four splits.
@@ -57,6 +62,8 @@ def load(
         calibrate: the same for the calibration split.
         test: the same for the test split.
         seed: of all draws.
+        skip_bad: leave out images that cannot be read, or these files, named as in `unreadable_files`; without it, they
+            are refused.
         on_event: receives what is done with images that do not fit into memory.
 
     Returns:
@@ -64,7 +71,7 @@ def load(
     """
     found = outline(
         source, resolution=resolution, gray=gray, classes=classes, limit=limit, valid=valid, calibrate=calibrate,
-        test=test, seed=seed,
+        test=test, seed=seed, skip_bad=skip_bad,
     )  # fmt: skip
     undecoded = stored_images(found.images)
     if undecoded is None:
@@ -98,6 +105,7 @@ def outline(
     calibrate: float = 0.05,
     test: float = 0.15,
     seed: int = 0,
+    skip_bad: bool | Sequence[str] = False,
 ) -> Dataset:
     """The data set that `load` gives, but images that have a file each are not decoded: quick, for a first look.
 
@@ -111,6 +119,7 @@ def outline(
         calibrate: the same for the calibration split.
         test: the same for the test split.
         seed: of all draws.
+        skip_bad: whether images that cannot be read are left out, or which files are.
 
     Returns:
         The data set; its images are read from their files whenever they are asked for.
@@ -121,6 +130,8 @@ def outline(
     if valid is not None and "valid" in origin.given:
         raise InputError(f"{origin.path} has validation images of its own: their number cannot be set, got {valid:g}")
     labels, names, given = _keep(origin, classes)
+    skipped = unreadable_files(source) if skip_bad is True else tuple(skip_bad or ())
+    given = _without_files(origin, given, skipped)
     check_classes(origin.path, names)
     if limit is not None:
         given = subset(labels, given, limit, seed)
@@ -147,8 +158,58 @@ def outline(
         source=origin.path,
         licence=origin.licence,
         files=tuple(origin.files[r] for r in rows) if origin.files else (),
-        notes=(*origin.notes, *notes, *_remarks(labels, names, splits)),
+        notes=(*origin.notes, *notes, *_skipped(skipped), *_remarks(labels, names, splits)),
     )
+
+
+def unreadable_files(source: DataLike) -> tuple[str, ...]:
+    """Images of a data set that cannot be read: every file is decoded once.
+
+    Args:
+        source: as for `load`.
+
+    Returns:
+        Their paths below the data set's folder, in order. More than a tenth of all images is refused.
+    """
+    origin = read(source)
+    if origin.select is None:
+        return ()
+    rows = np.sort(np.concatenate(list(origin.given.values())))
+    files = origin.select(rows, 1, True)
+    bad = tuple(name for i, name in enumerate(files.names) if _fault(files.path(i)))
+    if len(bad) > MOST_BAD * len(files):
+        raise DataError(
+            f"{len(bad):,} of {len(files):,} images of {origin.path} cannot be read, more than can be left out: "
+            f"the first is {bad[0]}"
+        )
+    return bad
+
+
+def _fault(path: Path) -> bool:
+    try:
+        open_image(path)
+    except DataError:
+        return True
+    return False
+
+
+def _without_files(origin: Source, given: dict[str, Indices], skipped: Sequence[str]) -> dict[str, Indices]:
+    """Rows by split, without those of some files; a file that is not there any more needs not be left out."""
+    if not skipped:
+        return given
+    gone = set(skipped)
+    kept = np.array([name not in gone for name in origin.files], dtype=bool)
+    return {name: rows[kept[rows]] for name, rows in given.items()}
+
+
+def _skipped(names: Sequence[str]) -> list[str]:
+    """What is said about images that were left out."""
+    if not names:
+        return []
+    more = f", and {len(names) - SHOWN_BAD:,} more" if len(names) > SHOWN_BAD else ""
+    one = len(names) == 1
+    many = "1 image could not be read and was" if one else f"{len(names):,} images could not be read and were"
+    return [f"{many} left out: {', '.join(names[:SHOWN_BAD])}{more}"]
 
 
 def read(source: DataLike) -> Source:
@@ -173,7 +234,7 @@ def read(source: DataLike) -> Source:
         origin = _read_path(locate(by_name[name]))
         return Source(**{**vars(origin), "name": name, "licence": by_name[name].licence})
     path = Path(source)
-    if not path.exists():
+    if not exists(path):
         raise _missing(path, by_name)
     return _read_path(path)
 

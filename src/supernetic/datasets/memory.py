@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
+from ..capacity import free_memory as free_memory
+from ..capacity import show_bytes as show_bytes
 from ..errors import InputError
 
 LIMIT_VARIABLE = "SUPERNETIC_IMAGE_MEMORY"
 PARENT_VARIABLE = "SUPERNETIC_IMAGE_MEMORY_OF"  # PID:BYTES, by which worker processes decide as their parent did
 SHARE = 8  # of the free memory, one of so many parts: a job has a process for each processor
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-CGROUP = Path("/sys/fs/cgroup")  # where a container's own limit stands
 
 
 @dataclass(frozen=True)
@@ -46,18 +46,6 @@ def memory_limit() -> MemoryLimit:
     return MemoryLimit(limit, f"1/{SHARE} of {show_bytes(free)} of free memory")
 
 
-def free_memory() -> int:
-    """Bytes that can be had without swapping; in a container, no more than it is allowed."""
-    import psutil  # type: ignore[import-untyped]  # here: it needs modules of its system
-
-    free = int(psutil.virtual_memory().available)
-    try:
-        allowed = int((CGROUP / "memory.max").read_text())
-        return max(0, min(free, allowed - int((CGROUP / "memory.current").read_text())))
-    except (OSError, ValueError):  # no container, or "max": no limit
-        return free
-
-
 def parse_size(name: str, text: str) -> int:
     """Bytes from text such as `500M` or `4 GB`.
 
@@ -72,11 +60,3 @@ def parse_size(name: str, text: str) -> int:
     if found is None:
         raise InputError(f"{name} must be a number of bytes such as 500M or 4G, got {text!r}")
     return int(float(found[1]) * UNITS[found[2].upper()])
-
-
-def show_bytes(size: float) -> str:
-    """Bytes for people, such as `1.5 GB`."""
-    for unit, letter in (("T", "TB"), ("G", "GB"), ("M", "MB")):
-        if size >= UNITS[unit]:
-            return f"{size / UNITS[unit]:,.1f} {letter}"
-    return f"{size / 1000:,.1f} kB"

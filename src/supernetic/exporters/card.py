@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
+from ..numerals import LARGEST
 from ..objective import show_quantity
 from .int8_card import int8_section
 
@@ -49,6 +50,30 @@ class Card:
     notes: tuple[str, ...] = ()
     data_resolution: int = 0  # pixels that images are cut to first, as the data set was; 0: to `resolution` at once
     licence: str = ""  # of the data
+
+    def check(self, most_pixels: int) -> None:
+        """Refuse, by a `ValueError`, what a card cannot say: it may come from someone else.
+
+        Args:
+            most_pixels: The largest side of an image.
+        """
+        for name, value in (("resolution", self.resolution), ("data_resolution", self.data_resolution or 1)):
+            if type(value) is not int or not 1 <= value <= most_pixels:
+                raise ValueError(f"{name} must be 1 to {most_pixels} pixels, got {str(value)[:20]}")
+        if self.channels not in (1, 3) or type(self.channels) is not int:
+            raise ValueError(f"channels must be 1 or 3, got {str(self.channels)[:20]}")
+        for name, values, least in (("mean", self.mean, -inf), ("std", self.std, 0.0)):
+            numbers = len(values) == self.channels and all(type(v) in (int, float) and least < v < inf for v in values)
+            if not numbers:
+                raise ValueError(f"{name} must be {self.channels} numbers, finite{', above 0' if least == 0 else ''}")
+        texts = (self.task, self.arch, self.space, self.recipe, self.licence, *self.classes, *self.notes)
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("the task, classes, notes and settings must be text")
+        for name, count in (("macs", self.macs), ("params", self.params)):
+            if type(count) is not int or not 0 <= count <= LARGEST:
+                raise ValueError(f"{name} must be a whole number, at least 0, got {str(count)[:20]}")
+        if not all(isinstance(v, float | int) for v in self.metrics.values()):
+            raise ValueError("metrics must be numbers")
 
     def prepare(self, images: Images) -> Tensor:
         """Normalise images for the network.

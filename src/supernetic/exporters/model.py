@@ -29,7 +29,9 @@ from .. import __version__
 from ..blueprint import Blueprint
 from ..errors import InputError, RunError
 from ..nn.network import Network, with_weights
-from ..runs.directory import TEMPORARY, temporary_name
+from ..reading import exists, parse_json, read_bytes, reason
+from ..runs.directory import DAMAGE, TEMPORARY, temporary_name
+from ..runs.durable import sync_directory
 from ..runs.files import MODEL_INT8
 from ..runs.records import MetricValues, int8_of
 from ..runs.trust import require_name
@@ -84,6 +86,7 @@ def save_model(
                     shutil.rmtree(old, ignore_errors=True)
                     os.replace(place, old)
                 os.replace(temporary, place)
+                sync_directory(place.parent)
             shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -118,6 +121,8 @@ def _fill(
     }
     whole["sha256"][RECORD] = _own_digest(whole)
     _put(directory / RECORD, (json.dumps(whole, indent=1, allow_nan=False) + "\n").encode())
+    if onnx:
+        _sync(directory / ONNX)
     _sync(directory)
     return whole
 
@@ -158,7 +163,7 @@ def load_model(path: str | PathLike[str]) -> Network:
     record = verify(directory)
     try:
         return with_weights(Blueprint.from_json(record["blueprint"]), load(_read(directory / WEIGHTS)))
-    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+    except (*DAMAGE, RuntimeError, SafetensorError) as error:
         raise RunError(f"{directory} holds no network that fits its description: {_line(error)}") from None
 
 
@@ -166,12 +171,19 @@ def verify(path: str | PathLike[str]) -> dict[str, Any]:
     """The content of `model.json`, after every file has been checked against its checksum there."""
     directory = Path(path)
     record = read_record(directory)
-    for name, digest in record["sha256"].items():
+    for name, digest in _digests(directory, record).items():
         if name not in FILES:
             raise RunError(f"{directory / RECORD} lists {name!r}: a model consists of {', '.join(sorted(FILES))}")
         if name != RECORD and _digest(_read(directory / name)) != digest:
             raise RunError(f"{directory / name} was changed after it was written: its checksum does not match")
     return record
+
+
+def _digests(directory: Path, record: dict[str, Any]) -> dict[str, Any]:
+    digests = record["sha256"]
+    if not isinstance(digests, dict) or not {WEIGHTS, RECORD} <= digests.keys():
+        raise RunError(f"{directory / RECORD}: sha256 must be a table of files, {WEIGHTS} among them")
+    return digests
 
 
 def read_card(path: str | PathLike[str]) -> Card:
@@ -187,27 +199,26 @@ def read_card(path: str | PathLike[str]) -> Card:
     require_name(record.get("name"), f"the name in {Path(path) / RECORD}")
     try:
         card = Card.from_json(record)
-        if not 1 <= max(card.resolution, card.data_resolution) <= MAX_RESOLUTION:
-            raise ValueError(f"images must have 1 to {MAX_RESOLUTION} pixels a side, got {card.resolution}")
+        card.check(MAX_RESOLUTION)
         return card
-    except (KeyError, TypeError, ValueError) as error:
-        raise RunError(f"{Path(path) / RECORD} lacks something: {_line(error)}") from None
+    except DAMAGE as error:
+        raise RunError(f"{Path(path) / RECORD} lacks something, or has it wrong: {_line(error)}") from None
 
 
 def read_record(path: str | PathLike[str]) -> dict[str, Any]:
     """The content of `model.json`, checked against its checksum."""
     directory = Path(path)
     file = directory / RECORD
-    if not directory.is_dir():
+    if not (exists(directory) and directory.is_dir()):
         old = _old(directory.resolve())
         hint = f"; a save was interrupted, what it was to replace is {old}" if is_model(old) else ""
         raise RunError(f"{directory} is not a model: there is no such directory{hint}")
-    if not file.is_file():
+    if not file.exists():
         inside = sorted(p.parent.name for p in directory.glob(f"models/*/{RECORD}"))
         hint = f"; it is a run with the models {', '.join(f'models/{n}' for n in inside)}" if inside else ""
         raise RunError(f"{directory} is not a model: it has no {RECORD}{hint}")
     try:
-        record = json.loads(_read(file))
+        record = parse_json(_read(file))
         version, digest = record["format"], record["sha256"][RECORD]
     except (ValueError, KeyError, TypeError):
         raise RunError(f"{file} does not describe a model of supernetic, or is damaged") from None
@@ -221,7 +232,7 @@ def read_record(path: str | PathLike[str]) -> dict[str, Any]:
 
 def is_model(path: str | PathLike[str]) -> bool:
     """Whether there is a model at this path."""
-    return (Path(path) / RECORD).is_file()
+    return exists(Path(path) / RECORD)
 
 
 def _check(network: Network, card: Card) -> None:
@@ -288,8 +299,9 @@ def _put(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """Bring a file, or the entries of a directory, to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -298,9 +310,9 @@ def _sync(directory: Path) -> None:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise RunError(f"{path} cannot be read: {reason(error)}") from None
 
 
 def _digest(data: bytes) -> str:

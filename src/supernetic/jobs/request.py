@@ -6,11 +6,23 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from .. import catalog
 from ..errors import InputError
+from ..hardware import AUTO, PRECISIONS, require_names
 from ..runs.request import from_record, to_record
+from ..samplers.named import sampler as named_sampler
+from ..training.recipe import read_recipe
 
+LARGEST_SEED = 2**63 - 1
+MOST = {  # of settings of any job: beyond them nothing could be computed, or no machine has as many
+    "seed": LARGEST_SEED, "threads": 1024, "workers": 1024, "processes": 1024, "keep": 1_000, "stages": 64,
+    "extrapolate": 64, "rounds": 10_000, "population": 1_000_000, "generations": 1_000_000, "bases": 1_000_000,
+    "order": 1_000_000, "seeds": 1_000, "steps": 10**10, "network_steps": 10**10, "evaluations": 10**10,
+    "limit": 10**12, "image_size": 4096, "valid": 10**12, "minutes": 10**7, "ratio": 10**6,
+}  # fmt: skip
 IMAGE_MINIMUM = {"image_size": 1, "valid": 0}  # of the settings of images that all jobs have
 
 
@@ -31,9 +43,28 @@ class Request:
         minutes = getattr(self, "minutes", None)
         if minutes is not None and not 0 < minutes < inf:
             raise InputError(f"minutes must be more than 0 and finite, got {minutes:g}")
+        for name, most in MOST.items():
+            require_at_most(name, getattr(self, name, None), most)
+        require_names(getattr(self, "device", AUTO), getattr(self, "precision", PRECISIONS[0]))
         for name in self.LISTS:
             value: Any = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+
+    def check_texts(self) -> None:
+        """Read the space and the recipes that are named, so that a mistake is told before torch is imported.
+
+        Python files are left alone: they are run once.
+        """
+        space = getattr(self, "space", None)
+        if isinstance(space, str) and space != AUTO and not space.endswith(".py"):
+            catalog.space(space)
+        for name in ("recipe", "retrain_recipe"):
+            asked = getattr(self, name, None)
+            if isinstance(asked, str | Path):
+                read_recipe(asked)
+        sampler = getattr(self, "sampler", None)
+        if isinstance(sampler, str | Mapping):
+            named_sampler(sampler)
 
     def record(self) -> dict[str, Any]:
         """What differs from the defaults, as TOML can hold it; files by their full paths."""
@@ -47,6 +78,13 @@ class Request:
         if unknown:
             raise InputError(f"the recorded request has an unknown setting: {sorted(unknown)[0]}")
         return cls(**from_record(record))
+
+
+def require_at_most(name: str, value: float | None, most: float) -> None:
+    """Refuse a number that is too large, or none; None is left alone."""
+    if isinstance(value, int | float) and not value <= most:
+        shown = f"{value:g}" if isinstance(value, float) else value
+        raise InputError(f"{name} must be at most {most:,}, got {shown}")
 
 
 def require_at_least(name: str, value: float | None, least: float) -> None:

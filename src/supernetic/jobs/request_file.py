@@ -16,7 +16,6 @@ lies in a run or model directory, which someone else may have written (docs/rece
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
@@ -24,6 +23,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..catalog import TABLES
 from ..errors import InputError, TrustError, UnknownNameError
+from ..reading import read_toml, reason
 from ..runs.files import MODEL_RECORD, SETTINGS
 from .request import Request
 
@@ -51,9 +51,9 @@ def read_request_file(
     """
     path = Path(file)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as TOML: {error}") from None
+        raise InputError(f"{path}: not readable as TOML: {reason(error)}") from None
     try:
         _require_job(table.pop(JOB, job), job)
         kind = next((kind for key, kind in kinds.items() if key and key in table), kinds[""])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
+from ..reading import read_json
 from ..result import Result
 from ..runs.directory import Run
 from ..runs.files import REPORT, RESULT
@@ -218,7 +219,7 @@ def _cell(spread: Numbers | None) -> str:
 def read_study_result(run: Path) -> StudyResult:
     """The result of a study that came to its end."""
     try:
-        record = json.loads((run / RESULT).read_text())
+        record = read_json(run / RESULT)
         fields = {f.name: record[f.name] for f in dataclasses.fields(StudyResult)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{run} is not finished: {error}; `supernetic resume {run}` goes on") from None

@@ -25,15 +25,16 @@ file. A measure with a kind replaces the earlier one, a measure without a kind c
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, UnknownNameError
+from ..reading import read_toml, reason
 from .claims import Claim, read_claim
 
 TRAINING_TYPES = {  # arguments of a training, and the types that each may have
@@ -56,6 +57,8 @@ TEXT_KEYS = ("title", "source", "scale", "data")
 STUDY_KEYS = ("from", "seeds", *TEXT_KEYS, *TABLE_KEYS, *LIST_KEYS)
 FIGURE_KEYS = ("title", "variants", "metrics", "caption")
 MAX_NESTED_FILES = 5
+MOST_VARIANTS = 10_000
+LARGEST_SEED = 2**63 - 1
 REPLACES = " replaces"  # marks a recipe that replaces the earlier one; nobody writes such a key in TOML
 
 Record = dict[str, Any]
@@ -119,9 +122,9 @@ def read_merged(path: Path, depth: int = 0) -> Record:
     if depth > MAX_NESTED_FILES:
         raise InputError(f"{path}: at most {MAX_NESTED_FILES} files may read one another in a row")
     try:
-        own = tomllib.loads(path.read_text(encoding="utf-8"))
+        own = read_toml(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as TOML: {error}") from None
+        raise InputError(f"{path}: not readable as TOML: {reason(error)}") from None
     if unknown := [key for key in own if key not in STUDY_KEYS]:
         raise InputError(f"{path}: {UnknownNameError('key of a study', unknown[0], STUDY_KEYS)}")
     for key in TABLE_KEYS:
@@ -129,7 +132,10 @@ def read_merged(path: Path, depth: int = 0) -> Record:
     own = _with_recipes(own, path.parent)
     before = own.pop("from", [])
     whole: Record = {}
-    for other in [before] if isinstance(before, str) else before:
+    before = [before] if isinstance(before, str) else before
+    if not isinstance(before, list) or not all(isinstance(other, str) for other in before):
+        raise InputError(f"{path}: from must be the name of a file or a list of names, got {before!r}")
+    for other in before:
         whole = _join(whole, read_merged(path.parent / other, depth + 1))
     return _join(whole, own)
 
@@ -141,9 +147,9 @@ def _with_recipes(table: Record, folder: Path) -> Record:
         if key == "recipe" and isinstance(value, str):
             file = folder / value
             try:
-                result[key] = {**tomllib.loads(file.read_text(encoding="utf-8")), REPLACES: True}
+                result[key] = {**read_toml(file), REPLACES: True}
             except (OSError, ValueError) as error:
-                raise InputError(f"recipe {file}: not readable as TOML: {error}") from None
+                raise InputError(f"recipe {file}: not readable as TOML: {reason(error)}") from None
         else:
             result[key] = _with_recipes(value, folder) if isinstance(value, dict) else value
     return result
@@ -155,7 +161,7 @@ def _join(below: Record, above: Record) -> Record:
     for key in TABLE_KEYS:
         if key in below and key in above:
             joined[key] = {**below[key], **above[key]}
-    if "kind" in above.get("measure", {}):
+    if isinstance(above.get("measure"), dict) and "kind" in above["measure"]:
         joined["measure"] = above["measure"]
     if "base" in below and "base" in above:
         joined["base"] = apply_change(below["base"], above["base"])
@@ -220,8 +226,8 @@ def _study(name: str, table: Record, data: str | None, given: Mapping[str, Any])
     if not isinstance(kind, str):
         raise InputError("measure must have a kind, such as kind = 'ranking'")
     seeds = table.get("seeds", [0])
-    if not isinstance(seeds, list) or not seeds or any(type(s) is not int or s < 0 for s in seeds):
-        raise InputError(f"seeds must be a list of whole numbers, got {seeds!r}")
+    if not isinstance(seeds, list) or not seeds or any(type(s) is not int or not 0 <= s <= LARGEST_SEED for s in seeds):
+        raise InputError(f"seeds must be a list of whole numbers, 0 or more, of 64 bits; got {seeds!r}")
     if len(set(seeds)) < len(seeds):
         raise InputError(f"seeds must be different, got {', '.join(map(str, seeds))}")
     variants = tuple(
@@ -258,6 +264,9 @@ def _variants(base: Record, grid: Record) -> Sequence[Variant]:
             _check_training(option, change)
         if not options:
             raise InputError(f"the axis {axis!r} of the grid has no option")
+    count = prod(map(len, grid.values()))
+    if count > MOST_VARIANTS:
+        raise InputError(f"the grid has {count:,} variants, more than {MOST_VARIANTS:,}: name fewer axes or options")
     variants = []
     for combination in product(*(options.items() for options in grid.values())):
         training = base
@@ -301,7 +310,10 @@ def _figure(table: Record, names: Sequence[str]) -> Figure:
         if key not in FIGURE_KEYS:
             raise UnknownNameError("key of a figure", key, FIGURE_KEYS)
     chosen: list[str] = []
-    for pattern in table.get("variants", ["*"]):
+    patterns = table.get("variants", ["*"])
+    if not isinstance(patterns, list) or not all(isinstance(p, str) for p in patterns):
+        raise InputError(f"variants of a figure must be a list of names, got {patterns!r}")
+    for pattern in patterns:
         matching = [n for n in names if n == pattern or fnmatchcase(n, pattern)]
         if not matching:
             raise UnknownNameError("variant in a figure", pattern, names)

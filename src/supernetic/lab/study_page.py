@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -10,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
+from ..reading import read_json
 from ..reports.rendering import TEMPLATES, fill, flat, write_page
 from ..reports.summary_text import MINUS, SPACE, UNKNOWN, listed, signed
+from ..runs.directory import naming_damage
 from ..runs.files import REPORT
 from .claims import DID_NOT_HOLD, HELD, NOT_MEASURED, NOT_SIGNIFICANT
 from .study_figures import figure_plots, legend
@@ -49,16 +50,18 @@ def write_study(run: str | Path) -> Path:
     """
     path = Path(run)
     try:
-        record = json.loads((path / RECORD_FILE).read_text())
+        record = read_json(path / RECORD_FILE)
     except (OSError, ValueError) as error:
         raise RunError(f"{path / RECORD_FILE} cannot be read: {error}") from None
-    values = page(record, path.resolve().name)
+    with naming_damage(path / RECORD_FILE):
+        values = page(record, path.resolve().name)
+        html = fill("study.html.j2", values)
     (path / FIGURES_FOLDER).mkdir(exist_ok=True)
     for i, (_, _, names, plots, _) in enumerate(values["figures"], 1):
         for j, plot in enumerate(plots, 1):
             write_page(path / FIGURES_FOLDER / f"{i}-{j}.svg", standalone(plot.svg, names))
     file = path / REPORT
-    write_page(file, fill("study.html.j2", values))
+    write_page(file, html)
     return file
 
 

@@ -34,6 +34,7 @@ from ..nn.network import Network, build
 from ..objective import Metrics
 from ..parallel.ranks import launch_ranks
 from ..parallel.workers import Report, map_in_workers
+from ..reading import read_json
 from ..runs.directory import Run, jsonable, open_run, plain, read_records, read_settings
 from ..runs.files import RESULT, TIMINGS, WEIGHTS
 from ..runs.trust import Policy, current_policy, install_policy
@@ -178,7 +179,7 @@ def training_seconds(path: Path) -> tuple[float, int]:
 def read_trained(path: Path) -> Trained:
     """The result of a finished training."""
     try:
-        record = json.loads((path / RESULT).read_text())
+        record = read_json(path / RESULT)
         metrics = {name: nan if value is None else float(value) for name, value in record["metrics"].items()}
     except (OSError, ValueError, KeyError) as error:
         raise RunError(f"{path} holds no finished training: {error}") from None

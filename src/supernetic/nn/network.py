@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..blueprint import Blueprint, Layer, parts
+from ..capacity import require_weights
 from ..errors import InputError
 from .initialise import initialise
 from .run import NO_REGULARISATION, Parts, Program, Regularisation
@@ -27,6 +28,7 @@ class Network(nn.Module):
         super().__init__()
         self.program = Program(blueprint)
         self._units: dict[str, dict[str, Unit]] = {}
+        require_weights("the network", sum(part.params for layer in blueprint for part in parts(layer)))
         for layer in blueprint:
             self._add(layer)
 

@@ -23,7 +23,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 def write_page(file: Path, html: str) -> None:
     """Put a page in place at once; what the file system refuses is a `RunError`."""
     try:
-        write_atomically(file, html)
+        write_atomically(file, html, sync=False)  # it can be written again
     except OSError as e:
         raise RunError(f"the report {file} cannot be written: {e.strerror or e}") from None
 

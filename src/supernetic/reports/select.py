@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
@@ -12,7 +11,9 @@ from ..errors import RunError
 from ..metrics import find
 from ..objective import show_quantity
 from ..ranking.sentences import outcome
+from ..reading import read_json
 from ..runs import files
+from ..runs.directory import naming_damage
 from ..selection.decision import BIT
 from ..selection.scores import METRICS
 from ..selection.summary_text import sentences
@@ -53,11 +54,13 @@ def write_select(run: str | Path) -> Path:
     """
     path = Path(run)
     try:
-        record = json.loads((path / RECORD).read_text())
+        record = read_json(path / RECORD)
     except (OSError, ValueError) as error:
         raise RunError(f"{path / RECORD} cannot be read: {error}") from None
     file = path / files.REPORT
-    write_page(file, fill("select.html.j2", page(record, path.resolve().name)))
+    with naming_damage(path / RECORD):
+        html = fill("select.html.j2", page(record, path.resolve().name))
+    write_page(file, html)
     return file
 
 

@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from ..numerals import LARGEST
 from .directory import read_records
 from .files import METRICS, NETWORK_TRAININGS, RESULT
 from .records import read_json
@@ -71,4 +72,5 @@ def _final(file: Path) -> float | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return known and abs(value) <= LARGEST and isfinite(value)

@@ -33,7 +33,9 @@ import tomli_w
 from filelock import lock_descriptor
 
 from .. import __version__
-from ..errors import RunError
+from ..errors import RunError, SupernetError
+from ..reading import parse_json, read_bytes, read_toml, reason
+from .durable import note_appended, sync_appended, sync_directory
 from .files import CHECKPOINTS, CODE, FIGURES, INHERITED_WEIGHTS, INT8_NETWORKS, SNAPSHOTS
 from .files import LOCK as LOCK
 from .files import SETTINGS as SETTINGS
@@ -51,6 +53,8 @@ FOLDERS = (
 )  # of a run's own files
 GLANCE_S = 0.3  # for which a lock is waited for: another process may only look whether the run is in use
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; there it is looked at first
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError)
+LONGEST_REASON = 200  # characters of why a file cannot be used
 TOML_KINDS = {str: "text", int: "a whole number", list: "a list", dict: "a table"}  # for messages
 
 
@@ -76,10 +80,10 @@ class Run:
         """The records of a `.jsonl` file, from oldest to newest; none if there is no such file."""
         return read_records(self.path / name)
 
-    def append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
-        """Add records to a `.jsonl` file, one line each."""
+    def append(self, name: str, records: Iterable[Mapping[str, Any]], *, sync: bool = False) -> None:
+        """Add records to a `.jsonl` file, one line each; with `sync`, wait until the disk has them."""
         with _errors(self.path):
-            append_records(self.path / name, records)
+            append_records(self.path / name, records, sync=sync)
 
     @contextmanager
     def timed(self, task: str) -> Iterator[None]:
@@ -139,9 +143,9 @@ def open_run(
 def read_settings(path: str | Path) -> dict[str, Any]:
     """The settings of a run, versions included."""
     try:
-        return tomllib.loads((Path(path) / SETTINGS).read_text())
+        return read_toml(Path(path) / SETTINGS)
     except (OSError, ValueError) as e:
-        raise RunError(f"{Path(path) / SETTINGS} cannot be read: {e}") from None
+        raise RunError(f"{Path(path) / SETTINGS} cannot be read: {reason(e)}") from None
 
 
 def require_settings(path: str | Path, settings: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
@@ -162,14 +166,31 @@ def require_settings(path: str | Path, settings: Mapping[str, Any], kinds: Mappi
 
 
 def read_records(file: Path) -> list[dict[str, Any]]:
-    """The records of a `.jsonl` file; a torn last line is left out."""
+    """The records of a `.jsonl` file, each of them a table; a torn last line is left out."""
     if not file.exists():
         return []
-    lines = file.read_bytes().split(b"\n")[:-1]
+    records: list[dict[str, Any]] = []
     try:
-        return [json.loads(line) for line in lines]
-    except ValueError as e:
-        raise RunError(f"{file} is damaged, not only cut short: {e}") from None
+        for number, line in enumerate(read_bytes(file).split(b"\n")[:-1], 1):
+            record = parse_json(line)
+            if not isinstance(record, dict):
+                raise ValueError(f"line {number} must be a table of fields")
+            records.append(record)
+    except (OSError, ValueError) as e:
+        raise RunError(f"{file} is damaged, not only cut short: {reason(e)}") from None
+    return records
+
+
+@contextmanager
+def naming_damage(place: str | Path) -> Iterator[None]:
+    """Within, files of a run are made sense of; whatever does not fit is said in one line that names the file."""
+    try:
+        yield
+    except SupernetError:
+        raise
+    except DAMAGE as error:
+        what = f"{type(error).__name__}: {reason(error)}"[:LONGEST_REASON]
+        raise RunError(f"{place} is damaged, or of another version: {what}") from error
 
 
 def same_settings(path: str | Path, settings: Mapping[str, Any], uncompared: Sequence[str] = ()) -> bool:
@@ -184,7 +205,7 @@ def same_settings(path: str | Path, settings: Mapping[str, Any], uncompared: Seq
     return True
 
 
-def write_atomically(path: Path, content: str | bytes, *, sync: bool = False) -> None:
+def write_atomically(path: Path, content: str | bytes, *, sync: bool = True) -> None:
     """Write beside the file, then put it in place, so that nobody ever sees half of it.
 
     The file beside it has a name that nobody can foresee, and is new. A link in the file's place is replaced itself.
@@ -192,9 +213,11 @@ def write_atomically(path: Path, content: str | bytes, *, sync: bool = False) ->
     Args:
         path: the file.
         content: text, or bytes.
-        sync: whether to wait until the disk has it.
+        sync: whether to wait until the disk has it, and all records that were appended before (`runs.durable`).
     """
     temporary = temporary_name(path)
+    if sync:
+        sync_appended()
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | _BINARY, 0o666)
         with open(descriptor, "wb") as file:
@@ -203,6 +226,8 @@ def write_atomically(path: Path, content: str | bytes, *, sync: bool = False) ->
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(temporary, path)
+        if sync:
+            sync_directory(path.parent)
     except OSError:
         with suppress(OSError):
             temporary.unlink()
@@ -214,11 +239,20 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{token_hex(8)}.tmp")
 
 
-def append_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Add records to a `.jsonl` file, one line each."""
+def append_records(path: Path, records: Iterable[Mapping[str, Any]], *, sync: bool = False) -> None:
+    """Add records to a `.jsonl` file, one line each.
+
+    Args:
+        path: the file.
+        records: what is added.
+        sync: whether to wait until the disk has them; else they are there before the next file is put in place.
+    """
     text = "".join(json.dumps(r, allow_nan=False, separators=(",", ":")) + "\n" for r in records)
     with open(_open_no_link(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
         file.write(text.encode())
+    note_appended(path)
+    if sync:
+        sync_appended()
 
 
 def read_plain_file(run: Path, file: Path) -> bytes:

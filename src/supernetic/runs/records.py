@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..errors import RunError
+from ..numerals import LARGEST
+from ..reading import read_json as parse_file
+from ..reading import reason
 from ..space import Arch
 from .files import AUGMENT, FINISHED_NETWORKS, NETWORKS, SEARCH, TRAINED_NETWORKS, TRUST
 
@@ -430,9 +433,9 @@ def trust_of(record: Any, file: str | Path = TRUST) -> dict[str, Any]:
 def read_json(file: Path) -> Any:
     """The content of a file that exists; one that is damaged is named."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return parse_file(file)
     except (OSError, ValueError) as e:
-        raise RunError(f"{file} is damaged: {e}") from None
+        raise RunError(f"{file} is damaged: {reason(e)}") from None
 
 
 def read_finished(run: Path, name: str) -> Any:
@@ -478,12 +481,13 @@ class _Fields:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = "a number with many digits" if isinstance(value, int) and abs(value) > LARGEST else repr(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
+    return whole or isinstance(value, float)
 
 
 def _name(value: Any) -> str | None:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from ..errors import InputError, RunError, TrustError
+from ..reading import read_text, reason
 from .directory import read_plain_file, read_settings
 from .files import CODE, SETTINGS
 
@@ -143,9 +144,9 @@ def read_code(file: str | Path) -> str:
         text = kept_code(policy.received, source)
     else:
         try:
-            text = Path(file).read_text(encoding="utf-8")
+            text = read_text(file)
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{file} cannot be read: {error}") from None
+            raise InputError(f"{file} cannot be read: {reason(error)}") from None
     name_code(text, source)
     return text
 

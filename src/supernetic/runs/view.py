@@ -17,7 +17,7 @@ from ..errors import InputError, RunError
 from ..metrics import is_cost
 from ..objective import Objective, parse_objective
 from ..space import Arch, Space
-from .directory import read_records, read_settings
+from .directory import naming_damage, read_records, read_settings
 from .files import (
     AUGMENT,
     ENSEMBLE,
@@ -249,15 +249,22 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
     if not is_run(path):
         raise RunError(f"{path} is not a run: it has no {SETTINGS}")
     settings = read_settings(path) if (path / SETTINGS).exists() else {}
-    result = _json(path / RESULT, {})
+    result = _table(path / RESULT)
     recorded = _search(path, result)
     search = recorded or SearchRecord()
     trials = read_records(path / TRIALS)
-    kept = _trials(trials, settings, recorded, space)
-    first = search.first or int(settings.get("searcher", {}).get("population") or 0)
+    with naming_damage(path / TRIALS):
+        kept = _trials(trials, settings, recorded, space)
+    with naming_damage(path / SETTINGS):
+        first = search.first or int(settings.get("searcher", {}).get("population") or 0)
     networks = _networks(path)
     models = tuple(_models(path, networks, search, space))
-    splits = _json(path / SPLITS, {}).get("splits", {})
+    with naming_damage(path / SPLITS):
+        splits = {name: len(rows) for name, rows in _table(path / SPLITS).get("splits", {}).items()}
+    with naming_damage(path / TIMINGS):
+        seconds = step_seconds(read_records(path / TIMINGS))
+    with naming_damage(path / ENSEMBLE):
+        proxies = {name: len(answers) for name, answers in _table(path / ENSEMBLE).items()}
     return RunView(
         path=path,
         settings=settings,
@@ -265,7 +272,7 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
         search=search,
         result=result,
         trust=trust_of(_json(path / TRUST, {}), path / TRUST),
-        proxies={name: len(answers) for name, answers in _json(path / ENSEMBLE, {}).items()},
+        proxies=proxies,
         trials=tuple(kept),
         statuses={s: sum(t.get("status", "ok") == s for t in trials) for s in ("ok", "infeasible", "failed")},
         first=first,
@@ -274,8 +281,8 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
         models=models,
         curves=tuple(_curves(path, models)),
         trained=len(list(path.glob(f"{NETWORK_TRAININGS}/*/{RESULT}"))),
-        seconds=step_seconds(read_records(path / TIMINGS)),
-        splits={name: len(rows) for name, rows in splits.items()},
+        seconds=seconds,
+        splits=splits,
         augment=_augment(path / AUGMENT),
     )
 
@@ -293,6 +300,14 @@ def is_run(path: Path) -> bool:
 
 def _json(file: Path, missing: Any) -> Any:
     return read_json(file) if file.exists() else missing
+
+
+def _table(file: Path) -> Mapping[str, Any]:
+    """The content of a file that holds a table; empty if there is no such file."""
+    content = _json(file, {})
+    if not isinstance(content, Mapping):
+        raise RunError(f"{file} is damaged: it must be a table of fields, got {type(content).__name__}")
+    return content
 
 
 def _augment(file: Path) -> AugmentRecord | None:
@@ -348,7 +363,7 @@ def _untrained(number: int, chosen: FrontRecord) -> NetworkRecord:
 def _model(path: Path, record: NetworkRecord, metrics: Mapping[str, float], space: Space | None) -> Model:
     """A network with all that is known about it; `metrics` are those of its trial."""
     directory = path / MODELS / record.name
-    exported = _json(directory / MODEL_RECORD, {})
+    exported = _table(directory / MODEL_RECORD)
     return Model(
         name=record.name,
         role=record.role,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tomllib
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -23,11 +22,14 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from ..blueprint import Layer, halved
 from ..errors import ArchError, InputError, UnknownNameError
+from ..reading import exists, read_text, read_toml, reason
 from ..space import Arch, Choice, SequentialSpace, Space
 from ..stabiliser import stabilise
 
 DATA_DIR = Path(__file__).parent / "data"
 MAX_OPTIONS = 127  # architectures are rows of 8-bit integers
+LARGEST = {"width": 65_536, "depth": 1_000, "resolution": 4_096}  # beyond them no network could be computed
+LARGEST_KERNEL, LARGEST_EXPANSION, MOST_BLOCKS = 255, 64, 1_000
 STRICT_CONFIG = {"extra": "forbid", "strict": True}
 Act = Literal["", "relu", "relu6", "hswish", "swish"]
 
@@ -93,8 +95,9 @@ class Stage:
     def __post_init__(self) -> None:
         _require_options(self, "width", "depth", "operation", "kernel", "expansion", "se")
         _require_geometry(self.kernel, self.stride)
-        if not min(self.expansion) >= 1:
-            raise ValueError(f"expansion must be at least 1, got {min(self.expansion):g}")
+        if not (min(self.expansion) >= 1 and max(self.expansion) <= LARGEST_EXPANSION):
+            wrong = next(e for e in self.expansion if not 1 <= e <= LARGEST_EXPANSION)
+            raise ValueError(f"expansion must be 1 to {LARGEST_EXPANSION}, got {wrong:g}")
         if len(self.blocks) > MAX_OPTIONS:
             raise ValueError(f"a block may have at most {MAX_OPTIONS} options, got {len(self.blocks)}")
 
@@ -131,14 +134,18 @@ def _require_options(part: Any, *keys: str) -> None:
         options = getattr(part, key)
         if not 1 <= len(options) <= MAX_OPTIONS or len(set(options)) < len(options):
             raise ValueError(f"{key} must list 1..{MAX_OPTIONS} different options, got {list(options)}")
-        if key in ("width", "depth", "resolution") and min(options) < 1:
+        if key in LARGEST and min(options) < 1:
             raise ValueError(f"{key} must be positive, got {min(options)}")
+        if key in LARGEST and max(options) > LARGEST[key]:
+            raise ValueError(f"{key} must be at most {LARGEST[key]:,}, got {max(options)}")
 
 
 def _require_geometry(kernels: Sequence[int], stride: int) -> None:
     for kernel in kernels:
         if kernel < 1 or kernel % 2 == 0:
             raise ValueError(f"kernel must be odd and positive, got {kernel}")
+        if kernel > LARGEST_KERNEL:
+            raise ValueError(f"kernel must be at most {LARGEST_KERNEL}, got {kernel}")
     if stride not in (1, 2, 4):
         raise ValueError(f"stride must be 1, 2 or 4, got {stride}")
 
@@ -209,10 +216,12 @@ class DeclaredSpace(SequentialSpace):
     def __post_init__(self) -> None:
         _require_options(self, "resolution")
         for key in ("classes", "in_channels"):
-            if getattr(self, key) < 1:
-                raise ValueError(f"{key} must be positive, got {getattr(self, key)}")
+            if not 1 <= getattr(self, key) <= LARGEST["width"]:
+                raise ValueError(f"{key} must be 1 to {LARGEST['width']:,}, got {getattr(self, key)}")
         if not self.stages:
             raise ValueError("stages must list at least one stage, got none")
+        if (blocks := sum(max(stage.depth) for stage in self.stages)) > MOST_BLOCKS:
+            raise ValueError(f"all stages together may have at most {MOST_BLOCKS} blocks, got {blocks:,}")
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:
@@ -479,12 +488,12 @@ def _where(path: Sequence[str | int]) -> str:
 
 def read(path: Path) -> Space:
     """Read the space that a TOML file declares, or that a Python file assigns to the name `space`."""
-    if not path.is_file():
+    if not exists(path):
         raise InputError(f"the space file {path} does not exist")
     try:
-        return _run_python(path.read_text("utf-8"), path) if path.suffix == ".py" else _read_toml(path)
+        return _run_python(read_text(path), path) if path.suffix == ".py" else _read_toml(path)
     except (InputError, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: {reason(error)}") from None
 
 
 def run_python(text: str, path: Path) -> Space:
@@ -497,9 +506,9 @@ def run_python(text: str, path: Path) -> Space:
 
 def _read_toml(path: Path) -> Space:
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise InputError(f"not readable as TOML: {error}") from None
+        settings = read_toml(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"not readable as TOML: {reason(error)}") from None
     return declare(**{"name": path.stem, **settings})
 
 

@@ -74,7 +74,7 @@ class EfficientNet(SequentialSpace):
         return tuple(MODELS)[arch[0]]
 
     def _parse(self, text: str) -> Arch | None:
-        return (int(text),) if text.isdecimal() else None
+        return (int(text),) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
     def scaling(self, arch: Arch) -> Scaling:
         """Return how B0 is scaled to give this network."""

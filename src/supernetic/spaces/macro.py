@@ -61,7 +61,8 @@ class Macro(SequentialSpace):
         return "".join(str(g) for g in arch)
 
     def _parse(self, text: str) -> Arch | None:
-        return tuple(int(t) for t in text) if text.isdigit() and len(text) == sum(LAYERS_PER_STAGE) else None
+        digits = text.isascii() and text.isdigit() and len(text) == sum(LAYERS_PER_STAGE)
+        return tuple(int(t) for t in text) if digits else None
 
     def start(self) -> tuple[Sequence[Layer], tuple[int, int]]:
         """Return the stem; the state is (channels, resolution)."""

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..blueprint import Blueprint, Layer, Part, parts
+from ..capacity import require_weights
 from ..errors import UnknownNameError
 from ..nn.initialise import initialise
 from ..nn.network import Network, add_submodule, build
@@ -47,7 +48,9 @@ class Supernet(nn.Module):
         self.space = finished(space)
         self.rule = sharing_of(space)
         self._full: dict[str, tuple[Unit, Part]] = {}
-        for path, (layer, part) in shared_parts(space).items():
+        shared = shared_parts(space)
+        require_weights(f"the supernet of {space.name}", sum(part.params for _, part in shared.values()))
+        for path, (layer, part) in shared.items():
             unit = Unit(layer, part)
             if unit.norm is not None:
                 unit.norm.track_running_stats = self.rule.tracks

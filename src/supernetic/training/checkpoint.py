@@ -161,7 +161,7 @@ def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | s
     note = json.dumps({**notes, "sha256": checksum(tensors)}, sort_keys=True)  # one entry: their order is not kept
     data = save({n: t.contiguous() for n, t in tensors.items()}, {"supernetic": note})
     try:
-        write_atomically(path, data, sync=True)
+        write_atomically(path, data)
     except OSError as error:
         raise RunError(f"the checkpoint {path} cannot be written: {error.strerror or error}") from None
 

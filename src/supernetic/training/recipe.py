@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import InputError
+from ..reading import read_toml, reason
 from ..samplers.named import sampler, settings_of
 from ..samplers.settings import read_fields
 from ..samplers.step import Sampler
+
+LARGEST_BATCH = 10**7
+LONGEST_TRAINING = 10**10  # steps or epochs
+LONGEST_DURATION = 60  # characters of a duration
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,13 @@ class Recipe:
         for text in self.decay_at:
             parse_duration("decay_at", text)
         for name in ("lr", "batch_size", "shared_lr", "eps", "decay_factor"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"recipe: {name} must be positive, got {getattr(self, name)}")
+            if not 0 < getattr(self, name) < inf:
+                raise InputError(f"recipe: {name} must be positive and finite, got {getattr(self, name)}")
+        if self.batch_size > LARGEST_BATCH:
+            raise InputError(f"recipe: batch_size must be at most {LARGEST_BATCH:,}, got {self.batch_size}")
         for name in ("weight_decay", "lr_end", "clip_norm", "clip_value"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"recipe: {name} must not be negative, got {getattr(self, name)}")
+            if not 0 <= getattr(self, name) < inf:
+                raise InputError(f"recipe: {name} must be finite and not negative, got {getattr(self, name)}")
         for name in ("momentum", "smoothing", "label_smoothing", "dropout", "drop_connect", "ema"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"recipe: {name} must lie in 0..1 (without 1), got {getattr(self, name)}")
@@ -111,16 +118,19 @@ def read_recipe(path: str | Path) -> Recipe:
         The recipe.
     """
     try:
-        return recipe(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: not readable as TOML: {error}") from None
+        return recipe(read_toml(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not readable as TOML: {reason(error)}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
 def parse_duration(what: str, text: str) -> tuple[float, Literal["steps", "epochs"]]:
     """(number, unit) of `250 epochs` or `1 step`."""
-    match = re.fullmatch(r"\s*(\d+(?:_\d+)*(?:\.\d+)?)\s*(step|epoch)s?\s*", text)
-    if not match:
-        raise InputError(f"recipe: {what} must be a number of steps or epochs, such as '5 epochs', got {text!r}")
-    return float(match[1].replace("_", "")), "steps" if match[2] == "step" else "epochs"
+    match = re.fullmatch(r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?)\s*(step|epoch)s?\s*", text[:LONGEST_DURATION])
+    if not match or len(text) > LONGEST_DURATION:
+        raise InputError(f"recipe: {what} must be a number of steps or epochs, such as '5 epochs', got {text[:80]!r}")
+    number = float(match[1].replace("_", ""))
+    if number > LONGEST_TRAINING:
+        raise InputError(f"recipe: {what} must be at most {LONGEST_TRAINING:,} steps or epochs, got {text!r}")
+    return number, "steps" if match[2] == "step" else "epochs"

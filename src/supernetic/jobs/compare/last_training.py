@@ -120,7 +120,7 @@ def decided(run: Run, what: str, decide: Callable[[], Mapping[str, int]]) -> dic
         if record.get("decision") == what:
             return _checked(run, what, record.get("steps"))
     steps = dict(decide())
-    run.append(DECISIONS, [{"decision": what, "steps": steps}])
+    run.append(DECISIONS, [{"decision": what, "steps": steps}], sync=True)
     return steps
 
 

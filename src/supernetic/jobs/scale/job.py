@@ -79,6 +79,7 @@ def scale(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    skip_bad: bool = False,
     balance: str = "auto",
     int8: str = "auto",
     out: str | Path | None = None,
@@ -119,6 +120,7 @@ def scale(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        skip_bad: Leave out images that cannot be read; without it, they are refused. The report lists them.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: none, with a word about it.
         int8: Whether models are quantised too: `auto` (where the extra `export` is installed) or `no`.
@@ -135,7 +137,7 @@ def scale(
     request = ScaleRequest(
         source_of(data), space, stages, base_budget, extrapolate, minutes, curve, prior, ratio, steps, bases, rounds,
         population, generations, network_steps, order, recipe, retrain_recipe, limit, threads, workers, device,
-        precision, seed, image_size, valid, balance, int8,
+        precision, seed, image_size, valid, skip_bad, balance, int8,
     )  # fmt: skip
     saving = saver(save, dry_run, "scale", scale, settled_family)
     family = run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
@@ -160,6 +162,7 @@ class ScaleJob(Job[ScalePlan, Family]):
     @classmethod
     def prepare(cls, request: ScaleRequest, send: OnEvent) -> ScaleJob:
         """Load and check everything, before anything is written."""
+        request.check_texts()
         training, budgets, notes = _training(request, send)
         for line in notes:
             send(Event("prepare", line))
@@ -292,7 +295,8 @@ def _training(request: ScaleRequest, send: OnEvent) -> tuple[PreparedTraining, B
     """The data checked, the space and its budgets, the super-supernet's training prepared."""
     from ...datasets import outline
 
-    loading = loading_of(request.data, request.limit, request.seed, request.image_size, request.valid)
+    asked = request.image_size, request.valid, request.skip_bad
+    loading = loading_of(request.data, request.limit, request.seed, *asked)
     dataset = outline(**loading)  # images are decoded once, when their size is known
     check_splits(dataset)
     budget = None if request.base_budget == AUTO else _macs(request.base_budget)

@@ -51,6 +51,7 @@ class ScaleRequest(Request):
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
+    skip_bad: bool = False
     balance: str = BALANCE_AUTO
     int8: str = "auto"
 

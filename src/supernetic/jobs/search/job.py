@@ -104,6 +104,7 @@ def search(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    skip_bad: bool = False,
     balance: str = "auto",
     int8: str = "auto",
     out: str | Path | None = None,
@@ -160,6 +161,7 @@ def search(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        skip_bad: Leave out images that cannot be read; without it, they are refused. The report lists them.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: sampling, if the largest class has more than three times the images of the smallest and
             an objective names `f1` or `balanced_accuracy`.
@@ -181,7 +183,7 @@ def search(
         evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
         stabiliser=stabiliser, limit=limit, threads=threads, workers=workers, device=device, precision=precision,
-        seed=seed, image_size=image_size, valid=valid, balance=balance, int8=int8,
+        seed=seed, image_size=image_size, valid=valid, skip_bad=skip_bad, balance=balance, int8=int8,
     )  # fmt: skip
     saving = saver(save, dry_run, "search", search, settled_search)
     with kept_workers():  # every round of the race needs them again
@@ -212,6 +214,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     @classmethod
     def prepare(cls, request: SearchRequest, send: OnEvent) -> SearchJob:
         """Load and check everything, before anything is written."""
+        request.check_texts()
         goals = _goals(request)
         supernet, reason = _needs_supernet(request, goals)
         training, reasons = _training(request, goals, send)
@@ -533,7 +536,8 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
     """The data checked, the space chosen (and why), the supernet's training prepared, the budget checked."""
     from ...datasets import outline
 
-    loading = loading_of(request.data, request.limit, request.seed, request.image_size, request.valid)
+    asked = request.image_size, request.valid, request.skip_bad
+    loading = loading_of(request.data, request.limit, request.seed, *asked)
     dataset = outline(**loading)  # images are decoded once, when their size is known
     check_splits(dataset)
     hardware = settle_hardware(request.device, request.precision, 1, request.threads)

@@ -58,6 +58,7 @@ class SearchRequest(Request):
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
+    skip_bad: bool = False
     balance: str = AUTO
     int8: str = "auto"
 

@@ -20,6 +20,7 @@ from ...proxies import PREFIX, full_name
 from ...ranking.ensemble import RANK, RankEnsemble
 from ...runs.directory import Run
 from ...runs.files import ENSEMBLE, LATENCY
+from ...runs.records import read_json
 from ...space import Arch, Space
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Scoring:
             archs: list[Arch] = list(dict.fromkeys(self.space.canonical(tuple(a)) for a in drawn))
             ensemble = RankEnsemble.of(self.proxies, evaluate(archs))
             run.write(ENSEMBLE, json.dumps(ensemble.to_json()) + "\n")
-        return RankEnsemble.from_json(json.loads((run.path / ENSEMBLE).read_text()))
+        return RankEnsemble.from_json(read_json(run.path / ENSEMBLE))
 
 
 def scoring_images(dataset: Dataset, seed: int, most: int = MAX_SCORING_IMAGES) -> Dataset:

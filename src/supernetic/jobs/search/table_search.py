@@ -19,8 +19,10 @@ from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator, TableEval
 from ...evaluators.cost import COSTS
 from ...objective import Constraint, Objective, combine
 from ...progress import Event, OnEvent
+from ...runs.directory import naming_damage
 from ...runs.files import RESULT
 from ...runs.location import open_or_resume
+from ...runs.records import SearchRecord, read_json
 from ...runs.trust import opens_runs
 from ...searchers import Searcher, SearchProblem, run_search
 from ...space import Arch, SequentialSpace, Space
@@ -149,11 +151,25 @@ def search_table_by(
     reference = _reference(problem, table, evaluate)
     settings = {**_settings(table, problem, searcher, budget, request), "request": request.record()}
     with open_or_resume(out, table.space.name, settings, uncompared=("request",)) as run:
+        if (run.path / RESULT).exists():
+            finished = read_result(run.path)
+            if len(finished.chosen) == min(request.keep, len(finished.front)):  # else another number was asked for
+                return finished
         progress = reporter(problem, lambda _: reference, searcher, _sender(on_event, budget)) if on_event else None
         trials = run_search(searcher, problem, evaluate, run, seed=request.seed, budget=budget, progress=progress)
         result = result_of(problem, reference, trials, run, settings, request.keep)
         run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
     return result
+
+
+def read_result(path: Path) -> TableSearchResult:
+    """The result of a search on a table that came to its end; a file that is damaged is named."""
+    record = read_json(path / RESULT)
+    with naming_damage(path / RESULT):
+        fields = {f.name: record[f.name] for f in dataclasses.fields(TableSearchResult)}
+        SearchRecord.from_json(record, path / RESULT)
+        lists = {k: tuple(fields[k]) for k in ("objectives", "where", "front", "chosen")}
+        return TableSearchResult(**{**fields, **lists, "run": str(path)})
 
 
 @opens_runs

@@ -19,11 +19,12 @@ from ...reports.select import write_select
 from ...runs.directory import Run
 from ...runs.files import RATES as RATES_FILE
 from ...runs.files import SELECT, SUBSET_TRAININGS, TIMINGS, TRAININGS_CSV
+from ...runs.records import read_json
 from ...runs.trust import opens_runs
 from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
 from ..job import Job, Step, run_job
-from ..train.prepare import full_source, image_options
+from ..train.prepare import full_source, image_options, skipped_files
 from .models import read_models
 from .plan import Pace, SelectPlan, estimate, time_steps
 from .queue import Queue, with_sizes
@@ -55,6 +56,7 @@ def select(
     precision: str = "no",
     image_size: int | None = None,
     valid: float | None = None,
+    skip_bad: bool = False,
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -85,6 +87,7 @@ def select(
         image_size: Pixels of the side that models are trained and tested at. By default the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        skip_bad: Leave out images that cannot be read; without it, they are refused. The report lists them.
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -95,7 +98,7 @@ def select(
     """
     request = SelectRequest(
         source_of(data), models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers, rates, processes,
-        device, precision, image_size, valid,
+        device, precision, image_size, valid, skip_bad,
     )  # fmt: skip
     return run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
@@ -119,8 +122,10 @@ class SelectJob(Job[SelectPlan, SelectResult]):
     @classmethod
     def prepare(cls, request: SelectRequest, send: OnEvent) -> SelectJob:
         """Load and check everything, before anything is written."""
+        request.check_texts()
         hardware = settle_hardware(request.device, request.precision, request.processes, 1)
         options = image_options(request.image_size, request.valid)
+        options |= skipped_files(request.data) if request.skip_bad else {}
         given = {} if request.limit is None else {"limit": request.limit}
         loading = {"source": full_source(request.data), **given, **options}
         first = load(**loading, on_event=send)  # says what is done with images that do not fit into memory
@@ -243,7 +248,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
 
 
 def _rates(run: Run) -> dict[str, float]:
-    rates: dict[str, float] = json.loads((run.path / RATES_FILE).read_text())
+    rates: dict[str, float] = read_json(run.path / RATES_FILE)
     return rates
 
 

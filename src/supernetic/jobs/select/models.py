@@ -11,6 +11,7 @@ from ...datasets import Dataset
 from ...errors import InputError
 from ...families import CandidateModel
 from ...model_names import parse_models
+from ...reading import read_text, reason
 
 DEFAULT_MODELS = ("logistic", "mlp", "convnet", "resnet", "inception", "nb101-1")  # small enough for a CPU
 CONTINUATION = re.compile(r"\w+=|\d+$")  # a part between commas that is a setting or an option of the model before it
@@ -55,9 +56,9 @@ def names_of(text: str) -> list[str]:
     path = Path(text)
     if path.suffix == ".txt":
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_text(path).splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: not readable as text: {error}") from None
+            raise InputError(f"{path}: not readable as text: {reason(error)}") from None
         kept = [line.partition("#")[0].strip() for line in lines]
         return [line for line in kept if line]
     names: list[str] = []

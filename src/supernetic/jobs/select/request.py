@@ -8,7 +8,9 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar
 
-from ...errors import InputError
+from ...errors import InputError, UnknownNameError
+from ...model_names import MODEL_SIZES
+from ...numerals import real_number
 from ...selection.subsets import AUTO
 from ..request import IMAGE_MINIMUM, Request
 from .models import joined_model_names
@@ -35,8 +37,9 @@ class SelectRequest(Request):
     precision: str = "no"
     image_size: int | None = None
     valid: float | None = None
+    skip_bad: bool = False
 
-    MINIMUM: ClassVar[Mapping[str, float]] = {"limit": 1, "workers": 1, "processes": 1, **IMAGE_MINIMUM}
+    MINIMUM: ClassVar[Mapping[str, float]] = {"seeds": 1, "limit": 1, "workers": 1, "processes": 1, **IMAGE_MINIMUM}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,6 +47,8 @@ class SelectRequest(Request):
             self, "models", joined_model_names(self.models)
         )  # lines of a file are recorded, not its name
         object.__setattr__(self, "rates", parse_rates(self.rates))
+        if self.size not in MODEL_SIZES:
+            raise UnknownNameError("size", self.size, MODEL_SIZES)
 
 
 def parse_rates(rates: str | float | Sequence[float] | None) -> tuple[float, ...] | None:
@@ -52,7 +57,7 @@ def parse_rates(rates: str | float | Sequence[float] | None) -> tuple[float, ...
         return None
     given = rates.split(",") if isinstance(rates, str) else [rates] if isinstance(rates, int | float) else rates
     try:
-        numbers = tuple(map(float, given))
+        numbers = tuple(real_number(r) if isinstance(r, str) else float(r) for r in given)
     except (TypeError, ValueError):
         raise InputError(f"rates must be numbers such as 3e-4,1e-3, got {rates!r}") from None
     if not numbers or not all(0 < rate < inf for rate in numbers):

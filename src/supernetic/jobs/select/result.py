@@ -16,6 +16,7 @@ from ...datasets import Dataset
 from ...errors import RunError, SupernetError
 from ...families import CandidateModel
 from ...objective import show_quantity
+from ...reading import read_json
 from ...result import Result
 from ...runs.directory import Run, jsonable
 from ...runs.files import AGREEMENT_CSV, DESCRIPTION_LENGTHS_CSV, PROFILES_CSV, REPORT, SELECT
@@ -196,7 +197,7 @@ def write(
 def read_result(path: Path) -> SelectResult:
     """Read the result of a finished run; one that is not finished is refused."""
     try:
-        record = json.loads((path / SELECT).read_text())
+        record = read_json(path / SELECT)
         known = [f for f in dataclasses.fields(SelectResult) if f.default is dataclasses.MISSING or f.name in record]
         fields = {f.name: record[f.name] for f in known}
     except (OSError, ValueError, KeyError, TypeError) as error:

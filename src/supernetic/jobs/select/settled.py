@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...reading import read_toml
 from ...reports.summary_text import listed
 from ...training.recipe import Recipe, read_recipe
 from .trainings import MIN_BATCHES, MIN_IMAGES, RATES, RECIPE, recipe_for, trained_images
@@ -80,7 +80,7 @@ def settle(file: str | Path | None, rates: Sequence[float] | None, processes: in
     recipe = RECIPE if file is None else read_recipe(file)
     if recipe.sampler is not None:
         raise InputError(f"{file}: a model has no paths to sample: the recipe must have no sampler")
-    named: Mapping[str, Any] = {} if file is None else tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    named: Mapping[str, Any] = {} if file is None else read_toml(file)
     own = (recipe.lr,) if "lr" in named else RATES
     tried = own if rates is None else tuple(dict.fromkeys(rates))
     return SettledRecipe(recipe, tried, 1 if "batch_size" in named else MIN_BATCHES, processes)

@@ -29,6 +29,7 @@ from ...networks.pool import LOCK_PATIENCE_S, RECIPE_TEXT_FIELDS, dataset_of
 from ...networks.training import logits_of, one_thread, training
 from ...parallel.ranks import launch_ranks
 from ...parallel.workers import Report, map_in_workers
+from ...reading import read_json
 from ...runs.directory import Run, jsonable, open_run
 from ...runs.files import CHECKPOINTS, IMAGE_SCORES, RESULT
 from ...selection.scores import METRICS, score
@@ -167,7 +168,7 @@ def train_subsets(
 def read_outcome(path: Path) -> Outcome:
     """The result of a finished training."""
     try:
-        record = json.loads((path / RESULT).read_text())
+        record = read_json(path / RESULT)
         if reason := record.get("reason", ""):
             return Outcome(path, nan, nan, False, dict.fromkeys(METRICS, nan), reason)
         return Outcome(path, record["calibration"], record["temperature"], record["bound"], record["metrics"])

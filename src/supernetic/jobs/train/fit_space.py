@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import catalog
 from ...errors import InputError
+from ...reading import read_toml
 from ...space import Space
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def given_settings(text: str) -> set[str]:
     if text.endswith(".py"):
         return set(DATA_SETTINGS)
     if text.endswith(".toml"):
-        return set(tomllib.loads(Path(text).read_text(encoding="utf-8")))
+        return set(read_toml(text))
     return {item.partition("=")[0] for item in text.partition(":")[2].split(",")}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from ...errors import InputError, RunError
 from ...hardware import Hardware, settle_hardware
 from ...objective import parse_quantity
 from ...progress import OnEvent
+from ...reading import read_json
 from ...result import Result
 from ...runs.directory import Run, read_records
 from ...runs.files import METRICS, RESULT, SUPERNET
@@ -53,6 +53,7 @@ def train(
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    skip_bad: bool = False,
     balance: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -83,6 +84,7 @@ def train(
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        skip_bad: Leave out images that cannot be read; without it, they are refused. The report lists them.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: none, with a word about it.
         out: The run directory.
@@ -96,7 +98,7 @@ def train(
     snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
     request = TrainRequest(
         space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
-        snapshots, latency, start, tensorboard, seed, image_size, valid, balance,
+        snapshots, latency, start, tensorboard, seed, image_size, valid, skip_bad, balance,
     )  # fmt: skip
     return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
@@ -162,13 +164,14 @@ class TrainJob(Job[TrainPlan, TrainResult]):
     @classmethod
     def prepare(cls, request: TrainRequest, send: OnEvent) -> TrainJob:
         """Data, space and recipe, checked."""
+        request.check_texts()
         if request.tensorboard:
             from ...training.display import tensorboard_writer
 
             tensorboard_writer()  # says now if it is missing, before anything is written
         training = prepare_training(
             request.space,
-            loading_of(request.data, request.limit, request.seed, request.image_size, request.valid),
+            loading_of(request.data, request.limit, request.seed, request.image_size, request.valid, request.skip_bad),
             hardware=settle_hardware(request.device, request.precision, request.processes, request.threads),
             sampler=request.sampler,
             recipe=request.recipe,
@@ -222,7 +225,7 @@ class TrainJob(Job[TrainPlan, TrainResult]):
 def read_result(path: Path) -> TrainResult:
     """The result of a training that came to its end."""
     try:
-        record = json.loads((path / RESULT).read_text())
+        record = read_json(path / RESULT)
         return TrainResult(**{**record, "notes": tuple(record["notes"]), "run": str(path)})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path} is not finished: {error}; `supernetic resume {path}` goes on") from None

@@ -296,10 +296,24 @@ def balanced(
 
 
 def loading_of(
-    data: str | Path, limit: int | None, seed: int, image_size: int | None = None, valid: float | None = None
+    data: str | Path,
+    limit: int | None,
+    seed: int,
+    image_size: int | None = None,
+    valid: float | None = None,
+    skip_bad: bool = False,
 ) -> dict[str, Any]:
-    """Arguments of `datasets.load`, as a run records them."""
-    return {"source": full_source(data), "limit": limit, "seed": seed, **image_options(image_size, valid)}
+    """Arguments of `datasets.load`, as a run records them: images that cannot be read by their names, found once."""
+    skipped = skipped_files(data) if skip_bad else {}
+    return {"source": full_source(data), "limit": limit, "seed": seed, **image_options(image_size, valid), **skipped}
+
+
+def skipped_files(data: str | Path) -> dict[str, Any]:
+    """The option that leaves out images that cannot be read; it is recorded only if there are some."""
+    from ...datasets.loading import unreadable_files
+
+    found = unreadable_files(data)
+    return {"skip_bad": list(found)} if found else {}
 
 
 def image_options(image_size: int | None, valid: float | None) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class TrainRequest(Request):
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
+    skip_bad: bool = False
     balance: str = AUTO
 
     MINIMUM: ClassVar[Mapping[str, float]] = {

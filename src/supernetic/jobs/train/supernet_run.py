@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import RunError
-from ...runs.directory import read_settings
-from ...runs.files import SUPERNET
+from ...runs.directory import naming_damage, read_settings, require_settings
+from ...runs.files import SETTINGS, SUPERNET
 from ...runs.space_record import space_of
 from ...runs.trust import opens_runs
 
@@ -40,8 +40,7 @@ def load_supernet(
 
     path = Path(run)
     settings = read_settings(path)
-    if "load" not in settings:
-        raise RunError(f"{path} holds no supernet, it is a run of {settings.get('job', 'something else')!r}")
+    require_supernet(path, settings)
     if step is None:
         weights = finished_weights(path)
     else:
@@ -51,6 +50,14 @@ def load_supernet(
         weights = kept[step]
     space = space_of(path, settings)
     return _with_weights(Supernet(space), weights, device), data_of(path, settings)
+
+
+def require_supernet(path: str | Path, settings: Mapping[str, Any]) -> None:
+    """Refuse a run that holds no supernet, and one whose settings are damaged."""
+    if "load" not in settings or "stabiliser" not in settings:
+        raise RunError(f"{path} holds no supernet, it is a run of {settings.get('job', 'something else')!r}")
+    kinds = {"load": dict, "space": dict, "seed": int, "steps": int, "stabiliser": str, "data.fingerprint": str}
+    require_settings(path, settings, kinds)
 
 
 def data_of(run: Path, settings: Mapping[str, Any]) -> Dataset:
@@ -67,8 +74,9 @@ def data_of(run: Path, settings: Mapping[str, Any]) -> Dataset:
 
     if "load" not in settings:
         raise RunError(f"{run} does not say which images it was made from")
-    dataset = load(**settings["load"])
-    if dataset.fingerprint != settings["data"]["fingerprint"]:
+    with naming_damage(run / SETTINGS):
+        dataset, expected = load(**settings["load"]), settings["data"]["fingerprint"]
+    if dataset.fingerprint != expected:
         raise RunError(f"{run} was trained on other data than {dataset.source} holds now")
     return dataset
 
@@ -105,7 +113,9 @@ def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None
     beginning = stabiliser.partition(":")[2] or "random"
     supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
     if start is not None:
-        theirs = space_of(Path(start), read_settings(start))
+        settings = read_settings(start)
+        require_supernet(start, settings)
+        theirs = space_of(Path(start), settings)
         if theirs != space and theirs.fingerprint != space.fingerprint:  # a Python file makes a new class each time
             raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
         supernet.load_state_dict(read(finished_weights(Path(start)))[0])

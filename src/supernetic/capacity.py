@@ -1,0 +1,71 @@
+"""How much memory there is, and refusals that say so before it runs out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from .errors import LOWER, InputError
+
+WEIGHT_BYTES = 4  # of a number
+ALWAYS_FITS = 10**8  # bytes for which memory is not looked at
+SMALLER = "choose a smaller space or narrower networks"
+CGROUP = Path("/sys/fs/cgroup")  # where a container's own limit stands
+STATM = Path("/proc/self/statm")
+
+
+def free_memory() -> int:
+    """Bytes that can be had without swapping; no more than a container, or `ulimit -v`, allows."""
+    import psutil  # type: ignore[import-untyped]  # here: it needs modules of its system
+
+    free = int(psutil.virtual_memory().available)
+    try:
+        allowed = int((CGROUP / "memory.max").read_text("ascii"))
+        free = max(0, min(free, allowed - int((CGROUP / "memory.current").read_text("ascii"))))
+    except (OSError, ValueError):  # no container, or "max": no limit
+        pass
+    return min(free, _free_addresses())
+
+
+def _free_addresses() -> int:
+    """Bytes of addresses that `ulimit -v` leaves."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    try:
+        used = int(STATM.read_text("ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        used = 0
+    return max(0, limit - used)
+
+
+def require_memory(what: str, size: float, lower: str = LOWER) -> None:
+    """Refuse work that does not fit into the memory that is free.
+
+    Args:
+        what: What needs it, in words.
+        size: Bytes.
+        lower: What the user can do about it.
+    """
+    free = free_memory()
+    if size > free:
+        raise InputError(f"{what} needs {show_bytes(size)} of memory, {show_bytes(free)} are free: {lower}")
+
+
+def require_weights(what: str, parameters: int) -> None:
+    """Refuse a network whose weights alone do not fit into memory; training takes several times as much."""
+    if WEIGHT_BYTES * parameters > ALWAYS_FITS:
+        require_memory(f"{what}, of {parameters:,} parameters,", WEIGHT_BYTES * parameters, SMALLER)
+
+
+def show_bytes(size: float) -> str:
+    """Bytes for people, such as `1.5 GB`."""
+    for unit, letters in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {letters}"
+    return f"{size / 1000:,.1f} kB"
