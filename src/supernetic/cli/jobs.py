@@ -15,12 +15,15 @@ from .shared import (
     RETRAIN_HELP,
     WITHOUT_HELP,
     Balance,
+    ClusterOption,
+    ClusterTls,
     DataArgument,
     Device,
     DryRun,
     FewWorkers,
     ImageCache,
     ImageSize,
+    Insecure,
     Int8,
     Json,
     Latency,
@@ -49,6 +52,7 @@ from .shared import (
     Workers,
     app,
     numbers,
+    open_cluster,
     print_result,
     split,
 )
@@ -199,6 +203,9 @@ def search(
     image_cache: ImageCache = "",
     threads: Threads = None,
     workers: Workers = None,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     table: Table = "",
@@ -266,7 +273,7 @@ def search(
         for settings in (both, on_images, on_table):
             settings |= {name: value for name, value in said.items() if name in settings}
     if table:
-        _refuse(on_images, "a search on images, not on a table")
+        _refuse({**on_images, "cluster": cluster}, "a search on images, not on a table")
         if data:
             raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
         both |= {"keep": both["keep"] or TABLE_MODELS, "space": None if both["space"] == "auto" else both["space"]}
@@ -275,7 +282,8 @@ def search(
     _refuse(on_table, "a search on a table")
     from ..jobs.search.job import search as job
 
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(data or "embedded", dry_run=dry_run, save=save or None, on_event=on_event, **both, **on_images)
     print_result(result, as_json)
 
@@ -305,6 +313,7 @@ UNSET = {  # defaults of options that belong to one kind of search, where they a
     "stabiliser": "",
     "device": "auto",
     "precision": "no",
+    "cluster": "",
     "without": [],
     "weights": [],
     "allow_test_columns": False,
@@ -351,6 +360,9 @@ def select(
     valid: Valid = None,
     image_cache: ImageCache = "",
     workers: Workers = None,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     processes: Annotated[int, typer.Option(help="Processes that share each batch of a training.")] = 1,
     device: Device = "auto",
     precision: Precision = "no",
@@ -363,7 +375,8 @@ def select(
     """Tell which model suits the data, from small subsets of it, by calibrated cross-entropy."""
     from ..jobs.select.job import select as job
 
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(
             data,
             models=models or None,
@@ -425,6 +438,9 @@ def scale(
     image_cache: ImageCache = "",
     threads: Threads = None,
     workers: Workers = None,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     out: Out = "",
@@ -470,7 +486,8 @@ def scale(
     }
     if is_request_file(data):
         settings |= {"data": "embedded", **said_in_file(data, "scale", given_options(context), trust_code)}
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(
             **settings,
             out=out or None,
@@ -490,6 +507,9 @@ def study(
     valid: Valid = None,
     image_cache: ImageCache = "",
     workers: FewWorkers = 1,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     out: Annotated[str, typer.Option(help="Directory of the study. [default: runs/studies/NAME]")] = "",
@@ -501,7 +521,8 @@ def study(
     """Train a grid of supernets, measure how they rank, and judge claims about it."""
     from ..lab.job import study as job
 
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(
             file,
             data=data or None,
@@ -521,6 +542,9 @@ def study(
 @app.command()
 def resume(
     run: Annotated[str, typer.Argument(help="Directory of a run that was interrupted.")],
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -528,6 +552,6 @@ def resume(
     """Go on with an interrupted run; the result is the same to the byte."""
     from ..commands.resume import resume as job
 
-    with open_display(quiet) as on_event:
+    with open_cluster(cluster, cluster_tls, insecure), open_display(quiet) as on_event:
         result = job(run, trust_code=trust_code, on_event=on_event)
     print_result(result, as_json)

@@ -302,7 +302,7 @@ class _Pieces:
             self.progress(number, done, steps)
 
     def _finished(self, number: int, future: Any) -> tuple[int, Any] | None:
-        if self.running.get(number) is not future:
+        if number not in self.running or self.running[number] is not future:
             return None
         status = future.status
         if status in ("cancelled", "lost"):
@@ -516,7 +516,7 @@ def _guard(expected: Mapping[str, str]) -> Any:
 
     ask = _asks_versions()
 
-    class VersionGuard(WorkerPlugin):
+    class VersionGuard(WorkerPlugin):  # type: ignore[misc]
         def setup(self, worker: Any) -> None:
             theirs = ask()
             if theirs != expected:
@@ -531,7 +531,7 @@ def _shared_file(digest: str, data: bytes) -> Any:
     """Keeps a file at every worker."""
     from distributed import WorkerPlugin
 
-    class SharedFile(WorkerPlugin):
+    class SharedFile(WorkerPlugin):  # type: ignore[misc]
         def setup(self, worker: Any) -> None:
             keep_shared(shared_folder(worker), digest, data)
 

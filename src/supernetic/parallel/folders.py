@@ -68,16 +68,41 @@ def map_in_folders(
     if not on_cluster():
         pairs = list(zip(items, folders, strict=True))
         return map_in_workers(work, pairs, workers, progress, environments)
-    pieces = [_Piece(item, folder.absolute(), pack(folder)) for item, folder in zip(items, folders, strict=True)]
+    answers: dict[int, Answer] = {}
+    left = list(range(len(items)))
+    while left:  # items of the same folder one after the other
+        first = {folders[n]: n for n in reversed(left)}
+        turn = sorted(first.values())
+        answers |= zip(turn, _one_turn(work, items, folders, turn, progress, done, given_up), strict=True)
+        left = [n for n in left if n not in answers]
+    return [answers[n] for n in range(len(items))]
 
-    def arrived(number: int, sent: Any) -> Answer:
-        unpack(folders[number], sent["files"], done)
+
+def _one_turn(
+    work: Callable[[tuple[Item, Path], Report], Answer],
+    items: Sequence[Item],
+    folders: Sequence[Path],
+    turn: Sequence[int],
+    progress: Callable[[int, int, int], None] | None,
+    done: str,
+    given_up: Callable[[int, str], Answer] | None,
+) -> list[Answer]:
+    """Items of different folders, on a cluster."""
+
+    def arrived(k: int, sent: Any) -> Answer:
+        unpack(folders[turn[k]], sent["files"], done)
         answer: Answer = sent["answer"]
         return answer
 
+    watch, instead = progress or (lambda *_: None), given_up
     return map_in_workers(
-        _Work(work), pieces, workers, progress, given_up=given_up, arrived=arrived  # type: ignore[arg-type]
-    )  # fmt: skip
+        _Work(work),  # type: ignore[arg-type]  # what it sends is turned into the answer by `arrived`
+        [_Piece(items[n], folders[n].absolute(), pack(folders[n])) for n in turn],
+        1,
+        lambda k, steps_done, steps: watch(turn[k], steps_done, steps),
+        given_up=None if instead is None else lambda k, reason: instead(turn[k], reason),
+        arrived=arrived,
+    )
 
 
 class _Work:

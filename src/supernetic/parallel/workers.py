@@ -1,7 +1,7 @@
 """Independent items of work: in this process, in worker processes, or on a cluster.
 
-All jobs run work elsewhere through `map_in_workers`. Within `cluster.cluster`, a Dask cluster does it; else processes of
-this machine do, or this process itself. Answers are always in the order of the items.
+All jobs run work elsewhere through `map_in_workers`. Within `cluster.cluster`, a Dask cluster does it; else processes
+of this machine do, or this process itself. Answers are always in the order of the items.
 """
 
 from __future__ import annotations
