@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .lab.job import study
     from .nn.network import Network
     from .objective import Constraint, Objective
+    from .parallel.cluster import cluster
     from .runs.directory import Run
     from .samplers.attentive import Attentive
     from .samplers.sandwich import Sandwich
@@ -86,6 +87,7 @@ _HOMES = {
     "backward": "training.step",
     "batch_score": "training.step",
     "build": "commands.build",
+    "cluster": "parallel.cluster",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
@@ -143,6 +145,7 @@ __all__ = [
     "backward",
     "batch_score",
     "build",
+    "cluster",
     "cost",
     "declare",
     "derive",

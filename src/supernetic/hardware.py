@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from .errors import InputError, UnknownNameError
-from .parallel.workers import usual_workers
+from .parallel.workers import cluster_size, usual_workers
 
 AUTO, CPU_KIND, CUDA = "auto", "cpu", "cuda"
 PRECISIONS = ("no", "fp16", "bf16")
@@ -81,7 +81,7 @@ class Hardware:
         return processes == 1 or self.on_cpu or processes <= self.devices
 
     def workers(self, requested: int | None) -> int:
-        """Trainings at a time: as requested, else one per GPU, or as many as processors allow for.
+        """Trainings at a time: as requested, else as many as a cluster has workers, one per GPU, or by processors.
 
         Args:
             requested: By the user; None if nothing was said.
@@ -91,6 +91,8 @@ class Hardware:
         """
         if requested:
             return requested
+        if (there := cluster_size()) is not None:
+            return max(1, there)
         return max(1, usual_workers() // self.processes) if self.on_cpu else self.devices
 
     def environments(self) -> list[dict[str, str]]:

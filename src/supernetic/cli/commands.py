@@ -13,10 +13,13 @@ from .shared import (
     WITHOUT_HELP,
     ArchArgument,
     BatchNorm,
+    ClusterOption,
+    ClusterTls,
     Device,
     FewWorkers,
     ImageCache,
     ImageSize,
+    Insecure,
     Json,
     Latency,
     Precision,
@@ -29,6 +32,7 @@ from .shared import (
     Valid,
     Where,
     app,
+    open_cluster,
     print_json,
     print_progress,
     print_result,
@@ -208,6 +212,9 @@ def rank(
     valid: Valid = None,
     image_cache: ImageCache = "",
     workers: FewWorkers = 1,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     seed: Seed = 0,
@@ -218,7 +225,7 @@ def rank(
     """Tell how well a score orders architectures: its correlation with the truth, with intervals."""
     from ..commands.rank.command import rank as job
 
-    with open_display(quiet) as on_event:
+    with open_cluster(cluster, cluster_tls, insecure), open_display(quiet) as on_event:
         result = job(
             space,
             score=score,
@@ -289,6 +296,9 @@ def robustness(
     metric: Annotated[str, typer.Option(help="Metric that orders the networks. [default: cross-entropy]")] = "",
     bn: BatchNorm = "recalibrate",
     images: Annotated[int, typer.Option(help="With --bn recalibrate: number of images for the statistics.")] = 1024,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     seed: Seed = 0,
@@ -299,7 +309,7 @@ def robustness(
     """Tell whether supernets of other seeds, or at earlier steps, order networks alike."""
     from ..commands.robustness import robustness as job
 
-    with open_display(quiet) as on_event:
+    with open_cluster(cluster, cluster_tls, insecure), open_display(quiet) as on_event:
         result = job(
             runs,
             n=n,

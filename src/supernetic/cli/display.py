@@ -17,6 +17,7 @@ from time import monotonic
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
+from ..parallel.workers import cluster_size
 from ..progress import STEPS, Event
 from ..text import duration, printable
 
@@ -63,11 +64,12 @@ class Count:
         return None if rate is None or early or left <= 0 else left / rate
 
     def remarks(self, now: float) -> list[str]:
-        """Rate and time left, as far as they are known."""
+        """Rate and time left, as far as they are known, and the workers of a cluster."""
         rate, left = self.rate(now), self.seconds_left(now)
         return [
             *([] if rate is None else [show_rate(rate)]),
             *([] if left is None else [f"{duration(left)} left"]),
+            *([] if (there := cluster_size()) is None else [f"{there:,} worker{'s' * (there != 1)}"]),
         ]
 
     def line(self, now: float) -> str:

@@ -15,12 +15,15 @@ from .shared import (
     RETRAIN_HELP,
     WITHOUT_HELP,
     Balance,
+    ClusterOption,
+    ClusterTls,
     DataArgument,
     Device,
     DryRun,
     FewWorkers,
     ImageCache,
     ImageSize,
+    Insecure,
     Int8,
     Json,
     Latency,
@@ -50,6 +53,7 @@ from .shared import (
     Workers,
     app,
     numbers,
+    open_cluster,
     print_result,
     split,
 )
@@ -203,6 +207,9 @@ def search(
     image_cache: ImageCache = "",
     threads: Threads = None,
     workers: Workers = None,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     table: Table = "",
@@ -271,7 +278,7 @@ def search(
         for settings in (both, on_images, on_table):
             settings |= {name: value for name, value in said.items() if name in settings}
     if table:
-        _refuse(on_images, "a search on images, not on a table")
+        _refuse({**on_images, "cluster": cluster}, "a search on images, not on a table")
         if data:
             raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
         both |= {"keep": both["keep"] or TABLE_MODELS, "space": None if both["space"] == "auto" else both["space"]}
@@ -280,7 +287,8 @@ def search(
     _refuse(on_table, "a search on a table")
     from ..jobs.search.job import search as job
 
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(data or "embedded", dry_run=dry_run, save=save or None, on_event=on_event, **both, **on_images)
     print_result(result, as_json)
 
@@ -310,6 +318,7 @@ UNSET = {  # defaults of options that belong to one kind of search, where they a
     "stabiliser": "",
     "device": "auto",
     "precision": "no",
+    "cluster": "",
     "without": [],
     "weights": [],
     "allow_test_columns": False,
@@ -358,6 +367,9 @@ def select(
     skip_bad: SkipBad = False,
     image_cache: ImageCache = "",
     workers: Workers = None,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     processes: Annotated[int, typer.Option(help="Processes that share each batch of a training.")] = 1,
     device: Device = "auto",
     precision: Precision = "no",
@@ -393,7 +405,8 @@ def select(
     SelectRequest(**settings)  # mistakes are told now: the job itself imports torch first
     from ..jobs.select.job import select as job
 
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(**settings, out=out or None, dry_run=dry_run, trust_code=trust_code, on_event=on_event)
     print_result(result, as_json)
 
@@ -434,6 +447,9 @@ def scale(
     image_cache: ImageCache = "",
     threads: Threads = None,
     workers: Workers = None,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     out: Out = "",
@@ -480,7 +496,8 @@ def scale(
     }
     if is_request_file(data):
         settings |= {"data": "embedded", **said_in_file(data, "scale", given_options(context), trust_code)}
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(
             **settings,
             out=out or None,
@@ -500,6 +517,9 @@ def study(
     valid: Valid = None,
     image_cache: ImageCache = "",
     workers: FewWorkers = 1,
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
     out: Annotated[str, typer.Option(help="Directory of the study. [default: runs/studies/NAME]")] = "",
@@ -511,7 +531,8 @@ def study(
     """Train a grid of supernets, measure how they rank, and judge claims about it."""
     from ..lab.job import study as job
 
-    with open_display(quiet or dry_run) as on_event:
+    engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
+    with engine, open_display(quiet or dry_run) as on_event:
         result = job(
             file,
             data=data or None,
@@ -531,6 +552,9 @@ def study(
 @app.command()
 def resume(
     run: Annotated[str, typer.Argument(help="Directory of a run that was interrupted.")],
+    cluster: ClusterOption = "",
+    cluster_tls: ClusterTls = "",
+    insecure: Insecure = False,
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -538,6 +562,6 @@ def resume(
     """Go on with an interrupted run; the result is the same to the byte."""
     from ..commands.resume import resume as job
 
-    with open_display(quiet) as on_event:
+    with open_cluster(cluster, cluster_tls, insecure), open_display(quiet) as on_event:
         result = job(run, trust_code=trust_code, on_event=on_event)
     print_result(result, as_json)

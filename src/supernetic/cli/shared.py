@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Annotated, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -22,6 +23,9 @@ from .completion import (
     complete_tables,
 )
 from .help import SHORT_HELP_LENGTH, App
+
+if TYPE_CHECKING:
+    from ..parallel.cluster import Cluster
 
 GROUPS = {  # of commands in the help, the most used first
     "From images to models": ("search", "resume", "report", "predict", "finish", "export", "derive"),
@@ -156,6 +160,18 @@ Threads = Annotated[
 Workers = Annotated[
     int | None, typer.Option(help="Networks that are trained at a time. [default: one per processor or GPU]")
 ]
+ClusterOption = Annotated[
+    str,
+    typer.Option(
+        "--cluster", help="Dask cluster for independent work: tcp://HOST:PORT, tls://HOST:PORT, local:4, or FILE.toml."
+    ),
+]
+ClusterTls = Annotated[
+    str, typer.Option(help="With --cluster: folder with ca.pem, cert.pem and key.pem for a cluster with TLS.")
+]
+Insecure = Annotated[
+    bool, typer.Option("--insecure", help="With --cluster: allow one without TLS that is not on this machine.")
+]
 FewWorkers = Annotated[int, typer.Option("--workers", help="Networks that are trained at a time.")]
 Device = Annotated[
     str,
@@ -216,6 +232,21 @@ def numbers(option: str, text: str) -> list[float]:
         return [real_number(part) for part in split(text)]
     except ValueError:
         raise InputError(f"{option} takes numbers separated by commas, got {text!r}") from None
+
+
+def open_cluster(
+    where: str, tls: str, insecure: bool, *, dry_run: bool = False
+) -> AbstractContextManager[Cluster | None]:
+    """The cluster of the options, within which a command runs; a dry run needs none."""
+    if not where:
+        if tls or insecure:
+            raise InputError(f"--{'cluster-tls' if tls else 'insecure'} belongs to a --cluster, which is not given")
+        return nullcontext()
+    if dry_run:
+        return nullcontext()
+    from ..parallel.cluster import cluster
+
+    return cluster(where, tls=tls or None, insecure=insecure)
 
 
 # --- what is printed --------------------------------------------------------------------------------------------------

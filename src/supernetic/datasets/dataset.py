@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ class Dataset:
     licence: str = ""
     files: tuple[str, ...] = ()  # of the images, where each has one
     notes: tuple[str, ...] = ()  # what was changed on the way in
+    loading: Mapping[str, Any] = field(default_factory=dict)  # arguments of `load` that give these images again
 
     def __post_init__(self) -> None:
         n = len(self.images)

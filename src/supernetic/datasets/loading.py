@@ -126,6 +126,7 @@ def outline(
     """
     if resolution is not None and not 1 <= resolution <= LARGEST_RESOLUTION:
         raise InputError(f"the resolution of images must be 1 to {LARGEST_RESOLUTION} pixels, got {resolution}")
+    source = source_of(source)
     origin = read(source)
     if valid is not None and "valid" in origin.given:
         raise InputError(f"{origin.path} has validation images of its own: their number cannot be set, got {valid:g}")
@@ -159,7 +160,13 @@ def outline(
         licence=origin.licence,
         files=tuple(origin.files[r] for r in rows) if origin.files else (),
         notes=(*origin.notes, *notes, *_skipped(skipped), *_remarks(labels, names, splits)),
-    )
+        loading={
+            "source": str(Path(source).resolve()) if Path(source).exists() else str(source),
+            "resolution": resolution, "gray": gray, "classes": classes if classes is None else list(classes),
+            "limit": limit, "valid": valid, "calibrate": calibrate, "test": test, "seed": seed,
+            "skip_bad": list(skipped),
+        },
+    )  # fmt: skip
 
 
 def unreadable_files(source: DataLike) -> tuple[str, ...]:

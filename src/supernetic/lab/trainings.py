@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter, process_time
@@ -21,7 +21,7 @@ from ..hardware import AUTO, CUDA, Hardware, settle_hardware
 from ..jobs.train.fit_space import stabilised
 from ..jobs.train.job import train
 from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, loading_of, prepare_training
-from ..parallel.workers import map_in_workers
+from ..parallel.folders import map_in_folders
 from ..progress import Event, OnEvent
 from ..runs.directory import append_records, read_records
 from ..runs.files import RESULT, SUPERNET, TIMINGS
@@ -170,11 +170,18 @@ def train_and_measure(
         return {c: measure(cells[c].path, spaces[c[0]], lambda *_: None) for c in order}
     items = [(cells[c], measure, spaces[c[0]]) for c in order]
     device = next((d for c in order if (d := cells[c].arguments["device"]) == CUDA), "cpu")  # of all GPUs, if any
-    answers = map_in_workers(
-        with_policy(train_and_measure_one), items, workers, _progress(order, cells, on_event),
-        Hardware(device).environments(),
+    answers = map_in_folders(
+        with_policy(_in_folder), items, [cells[c].path for c in order], workers, _progress(order, cells, on_event),
+        Hardware(device).environments(), done=RESULT, given_up=lambda _, reason: f"given up: {reason}",
     )  # fmt: skip
-    return dict(zip(order, answers, strict=True))
+    return {c: a if isinstance(a, str) else Measured(**a) for c, a in zip(order, answers, strict=True)}
+
+
+def _in_folder(item: tuple[tuple[Training, Measure, Space], Path], report: Report) -> dict[str, Any] | str:
+    """The work on one training, wherever its folder is; the answer as plain data."""
+    (training, measure, space), folder = item
+    answer = train_and_measure_one((replace(training, path=folder), measure, space), report)
+    return answer if isinstance(answer, str) else asdict(answer)
 
 
 def _progress(order: Sequence[Cell], cells: Mapping[Cell, Training], on_event: OnEvent) -> Callable[..., None]:

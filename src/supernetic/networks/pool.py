@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from math import nan
 from pathlib import Path
@@ -32,8 +32,9 @@ from ..errors import DivergedError, InputError, RunError
 from ..hardware import Hardware
 from ..nn.network import Network, build
 from ..objective import Metrics
+from ..parallel.folders import map_in_folders
 from ..parallel.ranks import launch_ranks
-from ..parallel.workers import Report, map_in_workers
+from ..parallel.workers import Report, on_cluster
 from ..reading import read_json
 from ..runs.directory import Run, jsonable, open_run, plain, read_records, read_settings
 from ..runs.files import RESULT, TIMINGS, WEIGHTS
@@ -129,7 +130,7 @@ def train_all(
     """Train networks; those that are trained already are only read.
 
     Interrupted in any way and called again, it goes on from checkpoints and ends with the same bytes. A training that
-    diverges does not end the others.
+    diverges does not end the others, nor does one that ends every worker of a cluster that tries it.
 
     Args:
         trainings: The networks, each with its recipe.
@@ -145,10 +146,14 @@ def train_all(
         numbers.setdefault(one.key, i)
     missing = [i for key, i in numbers.items() if not (directory / key / RESULT).exists()]
     alone = [i for i in missing if trainings[i].processes == 1]
-    items = [(trainings[i], directory / trainings[i].key) for i in alone]
+    items = [(trainings[i], _start_weights(trainings[i])) for i in alone]
+    folders = [directory / trainings[i].key for i in alone]
     watch = progress or (lambda *_: None)
     environments = trainings[alone[0]].hardware.environments() if alone else [{}]
-    map_in_workers(_train, items, workers, lambda k, done, steps: watch(alone[k], done, steps), environments)
+    map_in_folders(
+        _train_sent, items, folders, workers, lambda k, done, steps: watch(alone[k], done, steps), environments,
+        done=RESULT, given_up=lambda k, reason: _give_up(items[k][0], folders[k], reason),
+    )  # fmt: skip
     for i in missing:
         if trainings[i].processes > 1:
             _train((trainings[i], directory / trainings[i].key), partial(watch, i))
@@ -237,6 +242,28 @@ def _loaded(loading: str) -> Dataset:
     return load(**json.loads(loading))
 
 
+def _start_weights(task: Training) -> bytes:
+    """What a worker of a cluster needs beside its task: the weights to start from."""
+    return task.inherit.read_bytes() if task.inherit is not None and on_cluster() else b""
+
+
+def _train_sent(item: tuple[tuple[Training, bytes], Path], report: Report) -> None:
+    """Train one network to its end, from weights that were sent along if there are any."""
+    (task, start), path = item
+    if start and task.inherit is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.parent / task.inherit.name
+        file.write_bytes(start)
+        task = replace(task, inherit=file)
+    _train((task, path), report)
+
+
+def _give_up(task: Training, path: Path, reason: str) -> None:
+    """Record that no worker could train a network."""
+    with open_run(path, task.settings) as run:
+        _write_result(run, dict.fromkeys(METRICS, nan), f"given up: {reason}")
+
+
 def _train(item: tuple[Training, Path], report: Report) -> None:
     """Train one network to its end."""
     task, path = item
@@ -260,11 +287,13 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
                 _write_weights(network, path)
             metrics = measure(network.eval(), task.blueprint.resolution, dataset, METRICS)
             reason = "" if all(v == v for v in metrics.values()) else "the logits of the trained network are not finite"
-        record = {
-            "metrics": {name: jsonable(v) for name, v in metrics.items()},
-            **({"reason": reason} if reason else {}),
-        }
-        run.write(RESULT, json.dumps(record, indent=1) + "\n")
+        _write_result(run, metrics, reason)
+
+
+def _write_result(run: Run, metrics: Metrics, reason: str) -> None:
+    why = {"reason": reason} if reason else {}
+    record = {"metrics": {name: jsonable(v) for name, v in metrics.items()}, **why}
+    run.write(RESULT, json.dumps(record, indent=1) + "\n")
 
 
 def _steps(task: Training, network: nn.Module, dataset: Dataset, run: Run) -> Iterator[Progress]:

@@ -151,6 +151,7 @@ class ScaleJob(Job[ScalePlan, Family]):
     """A scaling job that is prepared: data checked, space and budgets known, recipes read."""
 
     kind: ClassVar[str] = "scale"
+    uncompared: ClassVar[tuple[str, ...]] = ("workers",)  # those of a cluster come and go; the plan keeps its number
 
     request: ScaleRequest
     training: PreparedTraining
@@ -258,6 +259,8 @@ class ScaleJob(Job[ScalePlan, Family]):
 
     def steps(self, plan: ScalePlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
         """Train, search, compare, test, judge, export."""
+        from ...evaluators.on_cluster import on_workers
+
         recipe, finished = self._recipes(plan)
         request, training = self.request, self.training.with_recipe(recipe, plan.supernet_steps)
         sizes = plan.bases, plan.rounds, plan.population, plan.generations
@@ -267,8 +270,8 @@ class ScaleJob(Job[ScalePlan, Family]):
 
         family = FamilySearch(
             space=self.space, budgets=self.budgets, searcher=MCEA(self.budgets, *sizes, request.ratio),
-            evaluate=lambda run: self._scorer(supernet(run)), extrapolate=request.extrapolate, curve=request.curve,
-            order=request.order, planned=plan.evaluations, seed=training.seed,
+            evaluate=lambda run: on_workers(self._scorer(supernet(run))), extrapolate=request.extrapolate,
+            curve=request.curve, order=request.order, planned=plan.evaluations, seed=training.seed,
         )  # fmt: skip
         comparison = Comparison(
             space=self.space, dataset=training.dataset, loading=training.settings["load"], recipe=finished,

@@ -199,6 +199,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     """A search that is prepared: data checked, space chosen, recipes read, the budget known to hold networks."""
 
     kind: ClassVar[str] = "search"
+    uncompared: ClassVar[tuple[str, ...]] = ("workers",)  # those of a cluster come and go; the plan keeps its number
 
     request: SearchRequest
     goals: Goals

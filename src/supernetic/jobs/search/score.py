@@ -82,7 +82,9 @@ class Scoring:
             supernet: Trained; None if there is none.
             evaluations: That the search plans; the ensemble ranks among no more networks than these.
         """
-        evaluate = self.evaluator(supernet, self.latency_table(run))
+        from ...evaluators.on_cluster import on_workers
+
+        evaluate = on_workers(self.evaluator(supernet, self.latency_table(run)))
         if RANK not in self.needed:
             return evaluate
         from ...evaluators.ensemble import EnsembleEvaluator

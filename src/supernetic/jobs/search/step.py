@@ -14,6 +14,7 @@ from ...costs.macs import activations, cost
 from ...errors import BudgetError
 from ...evaluators import Evaluator
 from ...evaluators.cost import COSTS
+from ...parallel.workers import cluster_size
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
 from ...runs.files import SEARCH as SEARCH_FILE
@@ -61,7 +62,8 @@ class FrontSearch:
         reference = _FirstGeneration(problem)
         trials = run_search(
             self.searcher, problem, self.evaluate(run), run, seed=self.seed, budget=self.evaluations,
-            chunk=ARCHS_PER_RECORD, progress=reporter(problem, reference, self.searcher, watch),
+            chunk=ARCHS_PER_RECORD * max(1, cluster_size() or 1),
+            progress=reporter(problem, reference, self.searcher, watch),
         )  # fmt: skip
         _require_success(trials, problem)
         result = result_of(problem, reference(trials), trials, run, settings, self.keep).to_json()

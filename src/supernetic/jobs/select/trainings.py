@@ -27,8 +27,9 @@ from ...families import CandidateModel
 from ...hardware import Hardware
 from ...networks.pool import LOCK_PATIENCE_S, RECIPE_TEXT_FIELDS, dataset_of
 from ...networks.training import logits_of, one_thread, training
+from ...parallel.folders import map_in_folders
 from ...parallel.ranks import launch_ranks
-from ...parallel.workers import Report, map_in_workers
+from ...parallel.workers import Report
 from ...reading import read_json
 from ...runs.directory import Run, jsonable, open_run
 from ...runs.files import CHECKPOINTS, IMAGE_SCORES, RESULT
@@ -159,9 +160,13 @@ def train_subsets(
         The results, in the order given.
     """
     missing = [i for i, r in enumerate(subset_trainings) if not (directory / r.key / RESULT).exists()]
-    items = [(subset_trainings[i], directory / subset_trainings[i].key) for i in missing]
-    environments = items[0][0].hardware.environments() if items else [{}]
-    map_in_workers(work, items, workers, lambda k, done, steps: progress(missing[k], done, steps), environments)
+    items = [subset_trainings[i] for i in missing]
+    folders = [directory / item.key for item in items]
+    environments = items[0].hardware.environments() if items else [{}]
+    map_in_folders(
+        work, items, folders, workers, lambda k, done, steps: progress(missing[k], done, steps), environments,
+        done=RESULT, given_up=lambda k, reason: _give_up(items[k], folders[k], reason),
+    )  # fmt: skip
     return [read_outcome(directory / r.key) for r in subset_trainings]
 
 
@@ -219,6 +224,12 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
             }
         run.write(RESULT, json.dumps(record, indent=1) + "\n")
         shutil.rmtree(path / CHECKPOINTS, ignore_errors=True)
+
+
+def _give_up(task: SubsetTraining, path: Path, reason: str) -> None:
+    """Record that no worker of a cluster could train a model."""
+    with open_run(path, task.settings) as run:
+        run.write(RESULT, json.dumps({"reason": f"given up: {reason}"}, indent=1) + "\n")
 
 
 def _share(task: SubsetTraining, path: Path, lock: int) -> Iterator[Progress]:

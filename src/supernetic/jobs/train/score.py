@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import InputError, RunError
 from ...hardware import Hardware, recorded_hardware
 from ...objective import Metrics
+from ...parallel.workers import cluster_size
 from ...runs.directory import jsonable, open_run, read_settings
 from ...runs.files import SCORES, SETTINGS
 from ...space import Arch, Space
@@ -62,6 +63,7 @@ def score(
     """
     import torch
 
+    from ...evaluators.on_cluster import on_workers
     from ...evaluators.supernet import SupernetEvaluator, shared_cells
     from ...runs.space_record import space_of
     from ...training.devices import autocast
@@ -84,9 +86,11 @@ def score(
             supernet, dataset = load_supernet(run, step, device=hardware.device)
             if valid is not None:
                 dataset = _fewer(dataset, valid)
-            evaluate = SupernetEvaluator(supernet, dataset, SUBSET_METRICS if valid else None, bn=bn, images=images)
-        for start in range(0, len(missing), ARCHS_PER_RECORD):
-            chunk = missing[start : start + ARCHS_PER_RECORD]
+            own = SupernetEvaluator(supernet, dataset, SUBSET_METRICS if valid else None, bn=bn, images=images)
+            evaluate = on_workers(own, hardware)
+        size = ARCHS_PER_RECORD * max(1, cluster_size() or 1)
+        for start in range(0, len(missing), size):
+            chunk = missing[start : start + size]
             with autocast(hardware):
                 metrics_of.update(zip(chunk, evaluate(chunk), strict=True))
             opened.append(SCORES, ({**how, "arch": a, "metrics": _record(metrics_of[a])} for a in chunk))
