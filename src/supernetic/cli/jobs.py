@@ -43,6 +43,7 @@ from .shared import (
     SupernetRecipe,
     Table,
     Threads,
+    Track,
     TrustCode,
     Valid,
     Where,
@@ -87,10 +88,10 @@ def train(
     start: Annotated[
         str, typer.Option(help="Finished run of the same space whose weights to start from. [default: random weights]")
     ] = "",
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write events for TensorBoard too.")] = False,
     out: Out = "",
     dry_run: DryRun = False,
     seed: Seed = 0,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -117,11 +118,11 @@ def train(
             snapshots=snapshots or (),
             latency=latency or None,
             start=start or None,
-            tensorboard=tensorboard,
             seed=seed,
             out=out or None,
             dry_run=dry_run,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -213,6 +214,7 @@ def search(
     dry_run: DryRun = False,
     save: Save = "",
     seed: Seed = 0,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -266,7 +268,7 @@ def search(
         for settings in (both, on_images, on_table):
             settings |= {name: value for name, value in said.items() if name in settings}
     if table:
-        _refuse(on_images, "a search on images, not on a table")
+        _refuse({**on_images, "track": track}, "a search on images, not on a table")
         if data:
             raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
         both |= {"keep": both["keep"] or TABLE_MODELS, "space": None if both["space"] == "auto" else both["space"]}
@@ -276,7 +278,9 @@ def search(
     from ..jobs.search.job import search as job
 
     with open_display(quiet or dry_run) as on_event:
-        result = job(data or "embedded", dry_run=dry_run, save=save or None, on_event=on_event, **both, **on_images)
+        result = job(
+            data or "embedded", dry_run=dry_run, save=save or None, track=track, on_event=on_event, **both, **on_images
+        )
     print_result(result, as_json)
 
 
@@ -308,6 +312,7 @@ UNSET = {  # defaults of options that belong to one kind of search, where they a
     "without": [],
     "weights": [],
     "allow_test_columns": False,
+    "track": [],
 }
 
 
@@ -356,6 +361,7 @@ def select(
     precision: Precision = "no",
     out: Out = "",
     dry_run: DryRun = False,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -385,6 +391,7 @@ def select(
             out=out or None,
             dry_run=dry_run,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -431,6 +438,7 @@ def scale(
     dry_run: DryRun = False,
     save: Save = "",
     seed: Seed = 0,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -477,6 +485,7 @@ def scale(
             dry_run=dry_run,
             save=save or None,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -521,6 +530,7 @@ def study(
 @app.command()
 def resume(
     run: Annotated[str, typer.Argument(help="Directory of a run that was interrupted.")],
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -529,5 +539,5 @@ def resume(
     from ..commands.resume import resume as job
 
     with open_display(quiet) as on_event:
-        result = job(run, trust_code=trust_code, on_event=on_event)
+        result = job(run, trust_code=trust_code, track=track, on_event=on_event)
     print_result(result, as_json)

@@ -19,6 +19,7 @@ from .shared import (
     Precision,
     Quiet,
     Seed,
+    Track,
     TrustCode,
     app,
     print_result,
@@ -45,6 +46,7 @@ def finish(
     precision: Precision = "no",
     seed: Seed = 0,
     dry_run: DryRun = False,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -65,6 +67,7 @@ def finish(
             seed=seed,
             dry_run=dry_run,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)
