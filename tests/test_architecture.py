@@ -26,7 +26,7 @@ LAYERS = [
     ["costs", "ranking", "benchmarks"],
     ["catalog"],
     ["runs"],
-    ["supernets", "samplers", "predictors", "families", "selection", "diagnostics"],
+    ["supernets", "samplers", "predictors", "families", "selection", "diagnostics", "tracking"],
     ["derivation", "scaling"],
     ["training", "exporters"],
     ["networks"],

@@ -7,8 +7,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from supernetic.catalog import space as load_space
 from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.jobs.search.table_search import search_table
 from supernetic.objective import Objective
@@ -132,15 +134,12 @@ def test_trials_of_a_run(tmp_path: Path) -> None:
     trials = read_trials(tmp_path / "run")
     assert len(trials) == result.evaluations
     assert [list(t.arch) for t in trials.front] == [list(r["arch"]) for r in result.front]
-    assert {record["name"] for record in trials.to_records()} == {""}  # such a run does not keep its space
-    named = read_trials(tmp_path / "run", search_space())
+    assert [trials.name_of(t) for t in trials.front] == [r["name"] for r in result.front]
+    settings = tmp_path / "run/run.toml"
+    settings.write_text(settings.read_text().replace(load_space("nasbench201").fingerprint, "another"))
+    assert {record["name"] for record in read_trials(tmp_path / "run").to_records()} == {""}
+    named = read_trials(tmp_path / "run", load_space("nasbench201"))
     assert [named.name_of(t) for t in named.front] == [r["name"] for r in result.front]
-
-
-def search_space() -> Any:
-    from supernetic.catalog import space
-
-    return space("nasbench201")
 
 
 def test_trials_without_settings_have_no_front(tmp_path: Path) -> None:
@@ -158,3 +157,70 @@ def test_what_is_no_search_has_no_trials(tmp_path: Path) -> None:
 def test_a_metric_that_is_null_reads_as_nan(tmp_path: Path) -> None:
     (tmp_path / "trials.jsonl").write_text(json.dumps(Trial((0,), {"score": nan}, "failed", "x").to_json()) + "\n")
     assert isnan(read_trials(tmp_path)[0].metrics["score"])
+
+
+# --- Optuna -----------------------------------------------------------------------------------------------------------
+
+
+def test_optuna_reads_a_search_back(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    where = ["macs<=100M", "c10_valid_12>=70"]
+    search_table(
+        "nasbench201", objectives=["max c10_valid_12", "min macs"], where=where, evaluations=30, population=10,
+        out=tmp_path / "run",
+    )  # fmt: skip
+    trials = read_trials(tmp_path / "run")
+    database = tmp_path / "optuna.db"
+    assert trials[:10].to_optuna(database, "cells") == 10
+    assert trials.to_optuna(database, "cells") == 20  # as the search goes on
+    study = optuna.load_study(study_name="cells", storage=f"sqlite:///{database}")
+    assert [d.name for d in study.directions] == ["MAXIMIZE", "MINIMIZE"]
+    assert study.metric_names == ["table/c10_valid_12", "cost/macs"]
+    assert len(study.trials) == len(trials) == 30
+    space = trials.space
+    assert space is not None
+    for theirs, ours in zip(study.trials, trials, strict=True):
+        assert theirs.values == [ours.metrics["table/c10_valid_12"], ours.metrics["cost/macs"]]
+        assert theirs.params == {c.name: str(c.options[g]) for c, g in zip(space.choices, ours.arch, strict=True)}
+        assert theirs.user_attrs["name"] == space.name_of(ours.arch)
+        assert all(excess <= 0 for excess in theirs.constraints.values()) == ours.ok
+        assert len(theirs.constraints) == 2
+    assert {t.status for t in trials} == {"ok", "infeasible"}
+    front = {tuple(t.user_attrs["arch"]) for t in study.best_trials}
+    assert front == {t.arch for t in trials.front}
+
+
+def test_optuna_has_failures_and_choices_that_depend_on_others(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    space = load_space("scalenet-base")
+    archs = [tuple(a) for a in space.sample(np.random.default_rng(0), 15, depth_uniform=True).tolist()]
+    items = [Trial(a, {"score": float(i), "cost/macs": 1.0}) for i, a in enumerate(archs)]
+    items[3] = Trial(archs[3], {"score": nan, "cost/macs": 1.0}, "failed", "score is not a finite number")
+    Trials(tuple(items), GOALS, space).to_optuna(tmp_path / "optuna.db")
+    study = optuna.load_study(study_name="supernetic", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
+    assert [t.state.name for t in study.trials].count("FAIL") == 1
+    assert study.trials[3].user_attrs["reason"] == "score is not a finite number"
+    named = [set(t.params) for t in study.trials]
+    free = {c.name for c in space.choices if c.parent < 0}
+    assert all(free <= names for names in named)
+    assert len({len(names) for names in named}) > 1  # shallower networks have fewer choices
+
+
+def test_optuna_without_a_space_and_a_study_of_other_trials(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    assert TRIALS.to_optuna(tmp_path / "optuna.db") == 6
+    assert TRIALS.to_optuna(tmp_path / "optuna.db") == 0
+    study = optuna.load_study(study_name="supernetic", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
+    assert [t.params for t in study.trials] == [{"gene0": str(i)} for i in range(6)]
+    with pytest.raises(InputError, match="has a study 'supernetic' of other trials: give another name"):
+        TRIALS[1:].to_optuna(tmp_path / "optuna.db")
+    with pytest.raises(InputError, match="a study needs objectives"):
+        Trials(ITEMS).to_optuna(tmp_path / "optuna.db")
+    with pytest.raises(InputError, match="cannot be used"):
+        TRIALS.to_optuna(tmp_path / "nowhere/optuna.db")
+
+
+def test_without_optuna(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hide(monkeypatch, "optuna")
+    with pytest.raises(InputError, match=r"supernetic\[optuna\]"):
+        TRIALS.to_optuna(tmp_path / "optuna.db")

@@ -3,24 +3,27 @@
     trials = supernetic.read_trials("runs/demo")
     trials.to_frame().sort_values("cost/macs")
     trials.plot()
+    trials.to_optuna("runs/optuna.db")
 
-Frames need pandas and plots matplotlib: `pip install 'supernetic[notebook]'`.
+Frames need pandas and plots matplotlib: `pip install 'supernetic[notebook]'`. Studies need Optuna: the extra `optuna`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from math import nan
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
-from . import pareto
+from . import catalog, pareto
 from .errors import InputError, RunError, SupernetError
-from .objective import Objective, parse_objective, resolve
+from .objective import Constraint, Objective, combine, parse_objective, parse_where, resolve
 from .runs.directory import read_records, read_settings
 from .runs.files import RESULT, SEARCH, SETTINGS, TRIALS
 from .runs.space_record import space_of
@@ -44,6 +47,7 @@ class Trials(Sequence[Trial]):
     items: tuple[Trial, ...]
     objectives: tuple[Objective, ...] = ()  # without any there is no front
     space: Space | None = None  # gives architectures their names; None: they have none
+    constraints: tuple[Constraint, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -128,6 +132,22 @@ class Trials(Sequence[Trial]):
         """Draw all trials and their front; `plot_front` says what the arguments mean."""
         return plot_front(self, x, y, ax)
 
+    def to_optuna(self, storage: str | Path, name: str = "supernetic") -> int:
+        """Write the trials as a study of Optuna, whose dashboard and plots then show them.
+
+        Parameters are the choices of the space by their names, values are the objectives, and metrics are user
+        attributes. A study that has the first of these trials already, such as one of a search that still runs, gets
+        the others.
+
+        Args:
+            storage: a SQLite file, or the URL of a storage such as `postgresql://...`.
+            name: of the study.
+
+        Returns:
+            How many trials were added.
+        """
+        return write_study(self, storage, name)
+
     def __repr__(self) -> str:
         return f"Trials({len(self)} trials, {len(self.front)} on the front)"
 
@@ -137,7 +157,7 @@ class Trials(Sequence[Trial]):
         return next((o.name for o in self.objectives if o.name.startswith(COST_GROUPS)), None)
 
     def _with(self, items: Iterable[Trial]) -> Trials:
-        return Trials(tuple(items), self.objectives, self.space)
+        return Trials(tuple(items), self.objectives, self.space, self.constraints)
 
 
 def read_trials(run: str | Path, space: Space | None = None) -> Trials:
@@ -156,7 +176,8 @@ def read_trials(run: str | Path, space: Space | None = None) -> Trials:
         raise RunError(f"{path} has no trials: it has no {TRIALS}")
     texts = settings.get("objectives") or _result(path).get("objectives") or ()
     items = tuple(Trial.from_json(record) for record in read_records(path / TRIALS))
-    return Trials(items, tuple(map(parse_objective, texts)), space or _space(path, settings))
+    found = space or _space(path, settings)
+    return Trials(items, tuple(map(parse_objective, texts)), found, _constraints(settings.get("where") or ()))
 
 
 def plot_front(source: Any, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
@@ -191,6 +212,91 @@ def plot_front(source: Any, x: str | None = None, y: str | None = None, ax: Axes
     return ax
 
 
+def write_study(trials: Trials, storage: str | Path, name: str) -> int:
+    """Write trials as a study of Optuna; `Trials.to_optuna` says how."""
+    try:
+        optuna = import_module("optuna")
+    except ModuleNotFoundError:
+        raise InputError("a study needs Optuna: pip install 'supernetic[optuna]'") from None
+    if not trials.objectives:
+        raise InputError("a study needs objectives, and these trials have none")
+    place = str(storage) if "://" in str(storage) else f"sqlite:///{Path(storage).absolute()}"
+    directions = ["maximize" if goal.maximise else "minimize" for goal in trials.objectives]
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study = optuna.create_study(storage=place, study_name=name, directions=directions, load_if_exists=True)
+        known = [tuple(t.user_attrs.get("arch", ())) for t in study.get_trials(deepcopy=False)]
+        same = [d.name.lower() for d in study.directions] == directions
+        if not same or known != [t.arch for t in trials[: len(known)]]:
+            raise InputError(f"{place} has a study {name!r} of other trials: give another name")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            study.set_metric_names([goal.name for goal in trials.objectives])
+        new = trials.items[len(known) :]
+        study.add_trials([_optuna_trial(optuna, trials, trial) for trial in new])
+    except (import_module("sqlalchemy.exc").SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+        raise InputError(f"the storage {place} cannot be used: {str(error).splitlines()[0]}") from None
+    finally:
+        optuna.logging.set_verbosity(before)
+    return len(new)
+
+
+def _optuna_trial(optuna: Any, trials: Trials, trial: Trial) -> Any:
+    """One trial as Optuna has it: failed, or complete and perhaps outside the limits."""
+    failed = trial.status == "failed"
+    options = _options(trials, trial)
+    return optuna.trial.create_trial(
+        state=optuna.trial.TrialState.FAIL if failed else optuna.trial.TrialState.COMPLETE,
+        values=None if failed else [trial.metrics[goal.name] for goal in trials.objectives],
+        params={choice: labels[gene] for choice, (labels, gene) in options.items()},
+        distributions={
+            choice: optuna.distributions.CategoricalDistribution(labels) for choice, (labels, _) in options.items()
+        },
+        user_attrs={
+            "arch": list(trial.arch),
+            **({"name": trials.name_of(trial)} if trials.space else {}),
+            **({"reason": trial.reason} if trial.reason else {}),
+            **{name: value for name, value in trial.metrics.items() if isfinite(value)},
+        },
+        constraints={} if failed else {str(c): _excess(c, trial) for c in trials.constraints},
+    )
+
+
+def _options(trials: Trials, trial: Trial) -> dict[str, tuple[list[str], int]]:
+    """By choice: its options and the one taken. A choice that another one leaves no room for is left out."""
+    if trials.space is None:
+        most = [max(genes) for genes in zip(*(t.arch for t in trials.items), strict=True)]
+        return {f"gene{i}": (list(map(str, range(m + 1))), trial.arch[i]) for i, m in enumerate(most)}
+    found = {}
+    for gene, choice in zip(trial.arch, trials.space.choices, strict=True):
+        if choice.parent < 0 or choice.allowed[trial.arch[choice.parent]] > 1:
+            labels = [str(option) for option in choice.options]
+            if len(set(labels)) < len(labels):
+                labels = [f"{i}: {label}" for i, label in enumerate(labels)]
+            found[choice.name] = labels, gene
+    return found
+
+
+def _excess(limit: Constraint, trial: Trial) -> float:
+    """By how much a limit is exceeded: at most 0 if it holds.
+
+    A run may have recorded the limit in round numbers, so the trial's own status decides where both differ.
+    """
+    value = trial.metrics.get(limit.name, nan)
+    excess = max(value - limit.high, limit.low - value)
+    return excess if not trial.ok else min(excess, 0.0)
+
+
+def _constraints(recorded: Iterable[Any]) -> tuple[Constraint, ...]:
+    """Limits as runs have them: as texts, or by their fields."""
+    limits: list[Constraint] = []
+    for one in recorded:
+        parts = [Constraint(**one)] if isinstance(one, Mapping) else map(parse_where, str(one).split(" and "))
+        limits.extend(parts)
+    return tuple(combine(limits).values())
+
+
 def _columns(trials: Sequence[Trial], *names: str) -> list[list[float]]:
     return [[trial.metrics.get(name, nan) for trial in trials] for name in names]
 
@@ -213,7 +319,11 @@ def _result(path: Path) -> dict[str, Any]:
 
 def _space(path: Path, settings: dict[str, Any]) -> Space | None:
     """The space, if the settings can make it again and it is still what it was."""
-    try:
+    wrong = (SupernetError, KeyError, TypeError, ValueError, OSError)
+    with suppress(*wrong):
         return space_of(path, settings)
-    except (SupernetError, KeyError, TypeError, ValueError, OSError):
-        return None
+    with suppress(*wrong):  # a search on a table records the name alone
+        named: Space = catalog.space(settings["space"]["name"])
+        if named.fingerprint == settings["space"]["fingerprint"]:
+            return named
+    return None

@@ -84,6 +84,13 @@ def complete_data(incomplete: str) -> list[str]:
     return _beginning((known.name for known in KNOWN), incomplete)
 
 
+def complete_trackers(incomplete: str) -> list[str]:
+    """Names of trackers that begin so."""
+    from ..tracking.named import TRACKERS
+
+    return _beginning(TRACKERS, incomplete)
+
+
 def complete_devices(incomplete: str) -> list[str]:
     """Devices that begin so."""
     return _beginning(("auto", "cpu", "cuda", "mps"), incomplete)

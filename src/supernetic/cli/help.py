@@ -33,7 +33,7 @@ OPTION_GROUPS = {  # names of parameters by the title of their group; what is in
     "Search on a table": ("table", "without", "weights", "allow_test_columns"),
 }  # fmt: skip
 RUN_GROUP = "Run and output"
-RUN_OPTIONS = ("out", "dry_run", "save", "seed", "tensorboard", "quiet", "trust_code", "as_json", "help")
+RUN_OPTIONS = ("out", "dry_run", "save", "seed", "track", "quiet", "trust_code", "as_json", "help")
 OTHER_GROUP = "Other options"
 
 

@@ -47,6 +47,7 @@ from .shared import (
     SupernetRecipe,
     Table,
     Threads,
+    Track,
     TrustCode,
     Valid,
     Where,
@@ -93,10 +94,10 @@ def train(
     start: Annotated[
         str, typer.Option(help="Finished run of the same space whose weights to start from. [default: random weights]")
     ] = "",
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write events for TensorBoard too.")] = False,
     out: Out = "",
     dry_run: DryRun = False,
     seed: Seed = 0,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -124,11 +125,11 @@ def train(
             snapshots=snapshots or (),
             latency=latency or None,
             start=start or None,
-            tensorboard=tensorboard,
             seed=seed,
             out=out or None,
             dry_run=dry_run,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -224,6 +225,7 @@ def search(
     dry_run: DryRun = False,
     save: Save = "",
     seed: Seed = 0,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -278,7 +280,7 @@ def search(
         for settings in (both, on_images, on_table):
             settings |= {name: value for name, value in said.items() if name in settings}
     if table:
-        _refuse({**on_images, "cluster": cluster}, "a search on images, not on a table")
+        _refuse({**on_images, "cluster": cluster, "track": track}, "a search on images, not on a table")
         if data:
             raise InputError(f"a search is on images or on a table, got data={data!r} and table={table!r}")
         both |= {"keep": both["keep"] or TABLE_MODELS, "space": None if both["space"] == "auto" else both["space"]}
@@ -289,7 +291,9 @@ def search(
 
     engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
     with engine, open_display(quiet or dry_run) as on_event:
-        result = job(data or "embedded", dry_run=dry_run, save=save or None, on_event=on_event, **both, **on_images)
+        result = job(
+            data or "embedded", dry_run=dry_run, save=save or None, track=track, on_event=on_event, **both, **on_images
+        )
     print_result(result, as_json)
 
 
@@ -323,6 +327,7 @@ UNSET = {  # defaults of options that belong to one kind of search, where they a
     "weights": [],
     "allow_test_columns": False,
     "skip_bad": False,
+    "track": [],
 }
 
 
@@ -375,6 +380,7 @@ def select(
     precision: Precision = "no",
     out: Out = "",
     dry_run: DryRun = False,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -407,7 +413,9 @@ def select(
 
     engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)
     with engine, open_display(quiet or dry_run) as on_event:
-        result = job(**settings, out=out or None, dry_run=dry_run, trust_code=trust_code, on_event=on_event)
+        result = job(
+            **settings, out=out or None, dry_run=dry_run, trust_code=trust_code, track=track, on_event=on_event
+        )
     print_result(result, as_json)
 
 
@@ -456,6 +464,7 @@ def scale(
     dry_run: DryRun = False,
     save: Save = "",
     seed: Seed = 0,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -504,6 +513,7 @@ def scale(
             dry_run=dry_run,
             save=save or None,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -555,6 +565,7 @@ def resume(
     cluster: ClusterOption = "",
     cluster_tls: ClusterTls = "",
     insecure: Insecure = False,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -563,5 +574,5 @@ def resume(
     from ..commands.resume import resume as job
 
     with open_cluster(cluster, cluster_tls, insecure), open_display(quiet) as on_event:
-        result = job(run, trust_code=trust_code, on_event=on_event)
+        result = job(run, trust_code=trust_code, track=track, on_event=on_event)
     print_result(result, as_json)

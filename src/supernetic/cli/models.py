@@ -20,6 +20,7 @@ from .shared import (
     Quiet,
     Seed,
     SkipBad,
+    Track,
     TrustCode,
     app,
     print_result,
@@ -46,6 +47,7 @@ def finish(
     precision: Precision = "no",
     seed: Seed = 0,
     dry_run: DryRun = False,
+    track: Track = [],  # noqa: B006
     quiet: Quiet = False,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -66,6 +68,7 @@ def finish(
             seed=seed,
             dry_run=dry_run,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)
@@ -112,13 +115,17 @@ def export(
     name: Annotated[str, typer.Option(help="Name of the one model to export. [default: all that were chosen]")] = "",
     out: ModelOut = "",
     int8: Int8 = "auto",
+    optuna: Annotated[
+        str, typer.Option(help="SQLite file or URL: write the trials there as an Optuna study NAME, and no models.")
+    ] = "",
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> None:
     """Write finished models: weights, ONNX files (run and compared), model card."""
     from ..commands.export import export as job
 
-    print_result(job(source, name=name or None, out=out or None, int8=int8, trust_code=trust_code), as_json)
+    result = job(source, name=name or None, out=out or None, int8=int8, optuna=optuna or None, trust_code=trust_code)
+    print_result(result, as_json)
 
 
 @app.command()

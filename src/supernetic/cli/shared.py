@@ -21,6 +21,7 @@ from .completion import (
     complete_searchers,
     complete_spaces,
     complete_tables,
+    complete_trackers,
 )
 from .help import SHORT_HELP_LENGTH, App
 
@@ -190,6 +191,14 @@ Save = Annotated[
     str, typer.Option(help="With --dry-run: TOML file to write the request into, with all that was settled.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Track = Annotated[
+    list[str],
+    typer.Option(
+        metavar="<tracker>",
+        help="Tracker that shows the job as it runs: tensorboard, wandb or mlflow. Repeatable.",
+        autocompletion=complete_trackers,
+    ),
+]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Run Python code that a run names, too.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only errors.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.", callback=lambda seed: _require_seed(seed))]

@@ -1,4 +1,4 @@
-"""`export`: the networks that a search chose as model directories; or a model directory anew, with its ONNX file."""
+"""`export`: the networks that a search chose as model directories; a model directory anew; or trials for Optuna."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..result import Result
 from ..runs.directory import SETTINGS, naming_damage, open_run, read_settings
 from ..runs.records import NetworkRecord, int8_of, read_networks
 from ..runs.trust import opens_runs, require_name
+from ..trials import read_trials
 
 if TYPE_CHECKING:
     from ..exporters.int8 import Int8
@@ -56,6 +57,7 @@ def export(
     out: str | Path | None = None,
     name: str | None = None,
     int8: str = "auto",
+    optuna: str | Path | None = None,
     trust_code: bool = False,
 ) -> ExportResult:
     """Export all chosen networks of a search's run, or one by `name`; or a model directory again.
@@ -69,6 +71,8 @@ def export(
         out: The directory in which model directories are made.
         name: The network of the run to export, or the new name of the model.
         int8: Whether models have a quantised file too: `auto` (where the extra `export` is installed) or `no`.
+        optuna: Export no models but the trials of the search, finished or not: into this storage of Optuna, a SQLite
+            file or a URL. The study is called `name`, by default like the run.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
 
     Returns:
@@ -80,6 +84,10 @@ def export(
     if name is not None:
         require_name(name)
     path = Path(source)
+    if optuna is not None:
+        study = name or path.resolve().name
+        added = read_trials(path).to_optuna(optuna, study)
+        return ExportResult((), (f"{optuna}: {added:,} trials were added to the study {study!r}",))
     if is_model(path):
         network, card = load_model(path), read_card(path)
         target = path if out is None and name is None else Path(out or path.resolve().parent) / (name or card.name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from ..errors import RunError
+from ..errors import InputError, RunError
 from ..jobs.finish.place import unfinished
 from ..progress import OnEvent
 from ..reading import exists
@@ -16,6 +17,7 @@ from ..result import Result
 from ..runs.directory import SETTINGS, naming_damage, read_settings, require_settings
 from ..runs.files import RESULT
 from ..runs.trust import following, opens_runs
+from ..tracking import Track, require_trackers
 
 # By job: its request; its class, or the function that does what a request says; the reader of a finished run. A study
 # has no reader: its file may have changed. Imported on use.
@@ -35,12 +37,13 @@ JOBS = {
 
 
 @opens_runs
-def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | None = None) -> Result:
+def resume(run: str | Path, *, trust_code: bool = False, track: Track = (), on_event: OnEvent | None = None) -> Result:
     """Continue a run from where it stands; a finished run is read.
 
     Args:
         run: The run directory.
         trust_code: Run Python files and classes that the run names (docs/received-runs.md).
+        track: Trackers, as of the job. They have to be named again: a run does not start them by itself.
         on_event: Receives progress.
 
     Returns:
@@ -63,7 +66,7 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
     request, do, read = JOBS[kind]
     if read and (path / RESULT).exists():
         if place := unfinished(path):  # a model of the run was being trained further
-            return resume(place, trust_code=trust_code, on_event=on_event)
+            return resume(place, trust_code=trust_code, track=track, on_event=on_event)
         with naming_damage(path / RESULT):
             finished: Result = _load(read)(path)
             finished.summary()
@@ -71,17 +74,20 @@ def resume(run: str | Path, *, trust_code: bool = False, on_event: OnEvent | Non
     with following(path):
         with naming_damage(path / SETTINGS):
             asked = _load(request).from_record(settings["request"])
-        return _do(_load(do), asked, path, on_event)
+        return _do(_load(do), asked, path, on_event, track)
 
 
-def _do(job: Any, request: Any, path: Path, on_event: OnEvent | None) -> Result:
+def _do(job: Any, request: Any, path: Path, on_event: OnEvent | None, track: Track) -> Result:
     result: Result
+    tracked: dict[str, Any] = {"track": track} if require_trackers(track) else {}
     if isinstance(job, type):
         from ..jobs.job import run_job
 
-        result = run_job(partial(job.prepare, request), out=path, on_event=on_event)  # type: ignore[attr-defined]
+        result = run_job(partial(job.prepare, request), out=path, on_event=on_event, **tracked)  # type: ignore[attr-defined]
     else:
-        result = job(request, out=path, on_event=on_event)
+        if tracked and "track" not in signature(job).parameters:
+            raise InputError(f"{path} is of a job that has no trackers, got {track!r}")
+        result = job(request, out=path, on_event=on_event, **tracked)
     return result
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -26,8 +26,9 @@ from ..progress import STEPS, Event, OnEvent, ignore
 from ..reports.runs import renew_index
 from ..result import Result
 from ..runs.directory import Run, read_settings
-from ..runs.files import RESULT, SETTINGS, TIMINGS
+from ..runs.files import NETWORK_TRAININGS, RESULT, SETTINGS, SUBSET_TRAININGS, TIMINGS
 from ..runs.location import open_or_resume, resolve_directory
+from ..tracking import Follower, Track, open_trackers, require_trackers
 from .request import Request
 
 PAGE_INTERVAL_S = 15.0  # between two renewals of the report within a step
@@ -104,6 +105,10 @@ class Job(ABC, Generic[Plan, Outcome]):
     def read(self, path: Path) -> Outcome:
         """The result, from the files of a run that came to its end."""
 
+    def training_folders(self, path: Path) -> Iterable[Path]:
+        """The directories of the trainings of a run, as far as they are there, for trackers."""
+        return [p for name in (NETWORK_TRAININGS, SUBSET_TRAININGS) for p in (path / name).glob("*")]
+
     def write_page(self, path: Path) -> None:
         """Write the report of a run, finished or not; a job without one writes nothing."""
 
@@ -115,6 +120,7 @@ def run_job(
     dry_run: bool = False,
     on_plan: Callable[[Job[Plan, Outcome], Plan], None] | None = None,
     on_event: OnEvent | None = None,
+    track: Track = (),
 ) -> Outcome:
     """Prepare a job, plan it and take its steps; a run with the same request goes on where it stands.
 
@@ -124,11 +130,13 @@ def run_job(
         dry_run: Stop after planning and write nothing.
         on_plan: Receives the job and its plan at the end of a dry run.
         on_event: Receives progress.
+        track: Trackers that receive what is recorded.
 
     Returns:
         The job's result, or its plan if this is a dry run.
     """
     send, begin = on_event or ignore, perf_counter()
+    require_trackers(track)  # says now if one is missing, before anything is written
     job = prepare(send)
     record = job.request.record()
     path = resolve_directory(out, job.title, job.goes_on_with)
@@ -142,14 +150,47 @@ def run_job(
         return job.planned(plan)
     settings = {**job.settings(plan), "job": job.kind, "request": record}
     try:
-        with open_or_resume(path, job.title, settings, uncompared=job.uncompared) as run:
-            _take_steps(job, plan, settings, run, send, perf_counter() - begin)
+        with (
+            open_or_resume(path, job.title, settings, uncompared=job.uncompared) as run,
+            _followed(job, run, track, send) as follower,
+        ):
+            _take_steps(job, plan, settings, run, _both(send, follower), perf_counter() - begin)
             result = job.read(run.path)
             if not (run.path / RESULT).exists():
                 run.write(RESULT, json.dumps(result.to_json(), indent=1) + "\n")
+            if follower:
+                follower.finish(result.to_json())
     finally:
         renew_index(path.absolute().parent)  # now that the run is finished or interrupted
     return result
+
+
+@contextmanager
+def _followed(job: Job[Any, Any], run: Run, track: Track, send: OnEvent) -> Iterator[Follower | None]:
+    """Trackers that follow the run; None if there are none."""
+    trackers = open_trackers(track)
+    if not trackers:
+        yield None
+        return
+    follower = Follower(trackers, run, lambda: job.training_folders(run.path), lambda line: send(Event("track", line)))
+    follower.begin(run.settings)
+    try:
+        yield follower
+    finally:
+        follower.look()
+        follower.close()
+
+
+def _both(send: OnEvent, follower: Follower | None) -> OnEvent:
+    """Events go on as they come; now and then, trackers receive what is new."""
+    if follower is None:
+        return send
+
+    def both(event: Event) -> None:
+        send(event)
+        follower.look(now=False)
+
+    return both
 
 
 def _plan(job: Job[Plan, Any], path: Path, earlier: Mapping[str, Any], spent: float) -> Plan:

@@ -9,6 +9,7 @@ LOCK = ".lock"  # keeps a second process out
 CODE = "code"  # directory: the Python files that the run needs
 RESULT = "result.json"  # the result of a finished job, or of one network's training
 REPORT = "report.html"  # the page about the run
+TRACKING = "tracking.json"  # what was sent to trackers such as TensorBoard, and by what they know the run
 INDEX = "index.html"  # beside runs, in the folder that holds them: the page over all of them
 
 # A supernet, and every other training
@@ -18,7 +19,7 @@ SPLITS = "splits.json"  # which images train, validate and test
 SUPERNET = "supernet.safetensors"  # the weights of the trained supernet
 CHECKPOINTS = "checkpoints"  # directory: where a training goes on after an interruption
 SNAPSHOTS = "snapshots"  # directory: weights from earlier in a training that are kept
-TENSORBOARD = "tensorboard"  # directory: events of a training for TensorBoard
+TENSORBOARD = "tensorboard"  # directory: events of all trainings for TensorBoard
 SCORES = "scores.jsonl"  # scores by a supernet, of architectures that were scored after the training
 
 # A search

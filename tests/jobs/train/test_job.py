@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from supernetic import catalog
+from supernetic.commands.resume import resume
 from supernetic.errors import InputError, RunError, SupernetError, UnknownNameError
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.jobs.train.job import TrainResult, train
@@ -19,6 +20,7 @@ from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_records, read_settings
 from supernetic.space import Space
+from supernetic.tracking import Recorder
 from supernetic.training.checkpoint import read
 from supernetic.training.recipe import Recipe
 
@@ -185,12 +187,12 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
 
 def test_tensorboard_shows_the_same_losses_and_changes_nothing_else(tmp_path: Path) -> None:
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    small(out=tmp_path / "with", tensorboard=True)
+    small(out=tmp_path / "with", track="tensorboard")
     small(out=tmp_path / "without")
-    scalars = events.EventAccumulator(str(tmp_path / "with/tensorboard")).Reload().Scalars("loss")
+    scalars = events.EventAccumulator(str(tmp_path / "with/tensorboard/supernet")).Reload().Scalars("loss")
     recorded = [r["loss"] for r in read_records(tmp_path / "without/metrics.jsonl")]
     assert [s.value for s in scalars] == pytest.approx(recorded)
-    for name in ("supernet.safetensors", "metrics.jsonl"):
+    for name in ("supernet.safetensors", "metrics.jsonl", "run.toml"):
         assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes(), name
     assert not (tmp_path / "without/tensorboard").exists()
 
@@ -198,8 +200,24 @@ def test_tensorboard_shows_the_same_losses_and_changes_nothing_else(tmp_path: Pa
 def test_without_tensorboard_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(InputError, match=r"supernetic\[tracking\]"):
-        small(out=tmp_path / "run", tensorboard=True)
+        small(out=tmp_path / "run", track="tensorboard")
     assert not (tmp_path / "run").exists()
+
+
+def test_an_interrupted_training_is_tracked_to_its_end_when_it_is_resumed(tmp_path: Path) -> None:
+    def interrupt(event: Event) -> None:
+        if event.done == 13:
+            raise KeyboardInterrupt
+
+    before, after = Recorder(), Recorder()
+    with pytest.raises(KeyboardInterrupt):
+        small(out=tmp_path / "run", steps=30, track=before, on_event=interrupt)
+    resume(tmp_path / "run", track=after)
+    steps = [row.step for row in before.rows["supernet"] + after.rows["supernet"]]
+    assert steps == [r["step"] for r in read_records(tmp_path / "run/metrics.jsonl")]
+    assert before.closed
+    assert before.results == {}
+    assert after.results["steps"] == 30
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,10 @@ from ...parallel.workers import kept_workers
 from ...progress import OnEvent
 from ...reports.runs import renew_index
 from ...runs.directory import Run, open_run
-from ...runs.files import BEFORE, FINISH, MODELS, TRAINED_NETWORKS
+from ...runs.files import BEFORE, FINISH, MODELS, NETWORK_TRAININGS, SETTINGS, TRAINED_NETWORKS
 from ...runs.records import networks_text
 from ...runs.trust import opens_runs
+from ...tracking import Track
 from ..compare.comparison import NetworkTrainings
 from ..compare.steps import network_recipe
 from ..job import Job, Step, run_job
@@ -46,6 +47,7 @@ def finish(
     precision: str = "no",
     dry_run: bool = False,
     trust_code: bool = False,
+    track: Track = (),
     on_event: OnEvent | None = None,
 ) -> FinishResult:
     """Go on training a network of a finished run of `search` or `scale`; write back its weights, ONNX, card and report.
@@ -70,6 +72,8 @@ def finish(
         precision: `no` (mixed precision), `fp16` or `bf16`.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md), for drawings in the report.
+        track: Trackers that show the job as it runs: `tensorboard`, `wandb`, `mlflow`, or one of your own
+            (docs/tracking.md).
         on_event: Receives progress.
 
     Returns:
@@ -77,32 +81,39 @@ def finish(
         a dry run it has `planned`.
     """
     request = FinishRequest(model, minutes, steps, recipe, seed, workers, device, precision)
-    return _finish(Path(run), request, on_event, dry_run=dry_run)
+    return _finish(Path(run), request, on_event, dry_run=dry_run, track=track)
 
 
-def finish_by(request: FinishRequest, *, out: Path, on_event: OnEvent | None = None) -> FinishResult:
+def finish_by(request: FinishRequest, *, out: Path, on_event: OnEvent | None = None, track: Track = ()) -> FinishResult:
     """Continue a finish that was interrupted.
 
     Args:
         request: As it was recorded.
         out: Its directory, `RUN/finishes/1`.
         on_event: Receives progress.
+        track: Trackers.
 
     Returns:
         What came of it.
     """
     run, place = run_of(out)
-    return _finish(run, request, on_event, place)
+    return _finish(run, request, on_event, place, track=track)
 
 
 def _finish(
-    run: Path, request: FinishRequest, on_event: OnEvent | None, place: Path | None = None, *, dry_run: bool = False
+    run: Path,
+    request: FinishRequest,
+    on_event: OnEvent | None,
+    place: Path | None = None,
+    *,
+    dry_run: bool = False,
+    track: Track = (),
 ) -> FinishResult:
     settings = require_finished(run)
     with open_run(run, settings) as opened, kept_workers():
         place = place or place_of(run, request)
         prepare = partial(FinishJob.prepare, request, opened, place)
-        result = run_job(prepare, out=place, dry_run=dry_run, on_event=on_event)
+        result = run_job(prepare, out=place, dry_run=dry_run, on_event=on_event, track=track)
     renew_index(run.absolute().parent)  # a page over all runs tells the accuracy
     return result
 
@@ -214,6 +225,12 @@ class FinishJob(Job[FinishPlan, FinishResult]):
             Step(TEST, FINISH, lambda run: settle(self.subject, self.trainings, run, self.number, recipe)),
             Step(EXPORT, "", lambda run: write_back(self.run, run.path, read_outcome(run.path), send)),
         ]
+
+    def training_folders(self, path: Path) -> Iterable[Path]:
+        """Among all trainings of the run, those that were begun after this finish was."""
+        began = (path / SETTINGS).stat().st_mtime
+        begun = (self.run.path / NETWORK_TRAININGS).glob(f"*/{SETTINGS}")
+        return [file.parent for file in begun if file.stat().st_mtime >= began]
 
     def planned(self, plan: FinishPlan) -> FinishResult:
         """What would be done."""

@@ -186,7 +186,7 @@ def _result(plan: _Plan, run: str, trials: Sequence[Trial], seed: int) -> Optimi
         objectives=tuple(map(str, task.objectives)),
         where=tuple(map(str, task.constraints)),
         seed=seed,
-        trials=Trials(tuple(trials), task.objectives, task.space),
+        trials=Trials(tuple(trials), task.objectives, task.space, task.constraints),
     )
 
 

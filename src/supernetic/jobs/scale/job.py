@@ -26,6 +26,7 @@ from ...scaling.generalise import DEFAULT_FAMILY
 from ...searchers.mcea import MCEA
 from ...space import Arch
 from ...spaces.scaled import Scaled
+from ...tracking import Track
 from ..compare.comparison import Comparison
 from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
@@ -86,6 +87,7 @@ def scale(
     dry_run: bool = False,
     save: str | Path | None = None,
     trust_code: bool = False,
+    track: Track = (),
     on_event: OnEvent | None = None,
 ) -> Family:
     """Search a base model jointly with the strategies that scale it; train, test and export the family.
@@ -129,6 +131,8 @@ def scale(
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
             `supernetic scale FILE`, or read by `read_request`.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
+        track: Trackers that show the job as it runs: `tensorboard`, `wandb`, `mlflow`, or one of your own
+            (docs/tracking.md).
         on_event: Receives progress.
 
     Returns:
@@ -140,7 +144,9 @@ def scale(
         precision, seed, image_size, valid, skip_bad, balance, int8,
     )  # fmt: skip
     saving = saver(save, dry_run, "scale", scale, settled_family)
-    family = run_job(partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
+    family = run_job(
+        partial(ScaleJob.prepare, request), out=out, dry_run=dry_run, on_plan=saving, on_event=on_event, track=track
+    )
     if save is None or family.planned is None:
         return family
     return replace(family, planned=replace(family.planned, saved=str(save)))

@@ -34,6 +34,7 @@ from ...runs.trust import opens_runs
 from ...samplers.step import Sampler
 from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
+from ...tracking import Track
 from ..compare.candidates import BASELINE, Candidate, candidates
 from ..compare.comparison import COMPARE, Comparison
 from ..compare.int8 import require_mode
@@ -111,6 +112,7 @@ def search(
     dry_run: bool = False,
     save: str | Path | None = None,
     trust_code: bool = False,
+    track: Track = (),
     on_event: OnEvent | None = None,
 ) -> SearchResult:
     """From images, limits and minutes to a finished model: search, race the candidates, train the winner to the end.
@@ -171,6 +173,8 @@ def search(
         save: With a dry run: the TOML file to write the request into, with all that was settled. It is run by
             `supernetic search FILE`, or read by `read_request`.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
+        track: Trackers that show the job as it runs: `tensorboard`, `wandb`, `mlflow`, or one of your own
+            (docs/tracking.md).
         on_event: Receives progress.
 
     Returns:
@@ -188,7 +192,7 @@ def search(
     saving = saver(save, dry_run, "search", search, settled_search)
     with kept_workers():  # every round of the race needs them again
         prepare = partial(SearchJob.prepare, request)
-        result = run_job(prepare, out=out, dry_run=dry_run, on_plan=saving, on_event=on_event)
+        result = run_job(prepare, out=out, dry_run=dry_run, on_plan=saving, on_event=on_event, track=track)
     if save is None or result.planned is None:
         return result
     return replace(result, planned=replace(result.planned, saved=str(save)))

@@ -23,6 +23,7 @@ from ...runs.records import read_json
 from ...runs.trust import opens_runs
 from ...selection.budget import fit_schedule
 from ...selection.subsets import AUTO, SubsetSchedule, make_schedule
+from ...tracking import Track
 from ..job import Job, Step, run_job
 from ..train.prepare import full_source, image_options, skipped_files
 from .models import read_models
@@ -60,6 +61,7 @@ def select(
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
+    track: Track = (),
     on_event: OnEvent | None = None,
 ) -> SelectResult:
     """Which model suits the data: train all on nested subsets, compare them by calibrated cross-entropy, decide.
@@ -91,6 +93,8 @@ def select(
         out: The run directory.
         dry_run: Check everything, return the plan, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
+        track: Trackers that show the job as it runs: `tensorboard`, `wandb`, `mlflow`, or one of your own
+            (docs/tracking.md).
         on_event: Receives progress.
 
     Returns:
@@ -100,7 +104,7 @@ def select(
         source_of(data), models, sizes, seeds, minutes, on, stratified, size, recipe, limit, workers, rates, processes,
         device, precision, image_size, valid, skip_bad,
     )  # fmt: skip
-    return run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    return run_job(partial(SelectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event, track=track)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from ...runs.trust import opens_runs
 from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler
 from ...space import Space
+from ...tracking import Track
 from ..job import Job, Step, run_job
 from .prepare import TRAIN, PreparedTraining, loading_of, prepare_training
 from .request import TrainRequest
@@ -49,7 +50,6 @@ def train(
     snapshots: str | Sequence[str] = (),
     latency: str | Path | None = None,
     start: str | Path | None = None,
-    tensorboard: bool = False,
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
@@ -58,6 +58,7 @@ def train(
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
+    track: Track = (),
     on_event: OnEvent | None = None,
 ) -> TrainResult:
     """Train a supernet; a run that exists with the same settings is resumed, or read if it is finished.
@@ -79,7 +80,6 @@ def train(
         snapshots: Steps, or shares of them such as `10%,50%`, whose weights are kept for `robustness`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
         start: A finished run of the same space to take the weights from.
-        tensorboard: Write every step for TensorBoard too.
         seed: Of all randomness.
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
@@ -90,6 +90,8 @@ def train(
         out: The run directory.
         dry_run: Check everything, return what would be done, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
+        track: Trackers that show the job as it runs: `tensorboard`, `wandb`, `mlflow`, or one of your own
+            (docs/tracking.md).
         on_event: Receives progress.
 
     Returns:
@@ -98,9 +100,9 @@ def train(
     snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
     request = TrainRequest(
         space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
-        snapshots, latency, start, tensorboard, seed, image_size, valid, skip_bad, balance,
+        snapshots, latency, start, seed, image_size, valid, skip_bad, balance,
     )  # fmt: skip
-    return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
+    return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event, track=track)
 
 
 @dataclass(frozen=True)
@@ -165,10 +167,6 @@ class TrainJob(Job[TrainPlan, TrainResult]):
     def prepare(cls, request: TrainRequest, send: OnEvent) -> TrainJob:
         """Data, space and recipe, checked."""
         request.check_texts()
-        if request.tensorboard:
-            from ...training.display import tensorboard_writer
-
-            tensorboard_writer()  # says now if it is missing, before anything is written
         training = prepare_training(
             request.space,
             loading_of(request.data, request.limit, request.seed, request.image_size, request.valid, request.skip_bad),
@@ -208,7 +206,7 @@ class TrainJob(Job[TrainPlan, TrainResult]):
         """One: train."""
 
         def work(run: Run) -> None:
-            self.training.fit(run, send, tensorboard=self.request.tensorboard)
+            self.training.fit(run, send)
 
         return [Step(TRAIN, SUPERNET, work)]
 

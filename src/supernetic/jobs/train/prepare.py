@@ -46,7 +46,6 @@ DEFAULT_RECIPE = {
     "clip_norm": 5.0,
 }
 MIN_RECORDS = 10  # times in a training that progress is recorded, at least
-TENSORBOARD = "tensorboard"  # its events; like timings, no part of what is reproduced
 
 
 @dataclass(frozen=True)
@@ -100,15 +99,11 @@ class PreparedTraining:
         settings = {**self.settings, "steps": steps, "recipe": recipe.settings()}
         return dataclasses.replace(self, recipe=recipe, settings=settings)
 
-    def fit(self, run: Run, send: OnEvent, *, tensorboard: bool = False) -> None:
+    def fit(self, run: Run, send: OnEvent) -> None:
         """Train, from where the run stands; the weights are put in place at the end."""
         from ...training.checkpoint import read
-        from ...training.display import tensorboard as write_events
 
-        training = self._in_processes(run)
-        if tensorboard:
-            training = write_events(training, run.path / TENSORBOARD)
-        for p in training:
+        for p in self._in_processes(run):
             text = f"loss {p.loss:.3f}, {p.images_per_s:,.0f} images/s"
             send(Event(TRAIN, text, done=p.step, total=p.steps))
         if self.hardware.processes > 1:

@@ -34,7 +34,6 @@ class TrainRequest(Request):
     snapshots: Sequence[str] = ()
     latency: str | Path | None = None
     start: str | Path | None = None
-    tensorboard: bool = False
     seed: int = 0
     image_size: int | None = None
     valid: float | None = None
