@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest -n 2
 
-.PHONY: demo test tests test-all lint format clean
+.PHONY: demo test tests test-all docs lint format clean
 
 demo: .venv/.installed  ## install, then from images to a finished model and a report, in runs/demo
 	$(BIN)/supernetic search --where "macs<=1M" --minutes 1.5 --keep 2 --out runs/demo
@@ -17,6 +17,10 @@ tests: .venv/.dev
 
 test-all: .venv/.dev lint  ## lint, types and every test; what .ci/run runs
 	$(PYTEST)
+
+docs: .venv/.dev  ## the site, in build/site: its blocks are run first, and any warning is an error
+	$(PYTEST) tests/test_docs.py tests/test_site.py -m "not slow"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -39,5 +43,5 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,export]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,export]"
 	touch $@

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,12 @@ import supernetic
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]+)?\)")
 MARK = "---- block {} ----"
+
+sys.path.insert(0, str(DOCS))
+import blocks as code_blocks  # noqa: E402  # what the site shows as run is what is run here
+from blocks import FENCE, NOT_RUN, Block  # noqa: E402
 
 
 def name_of(page: Path) -> str:
@@ -108,26 +110,10 @@ def test_every_public_name_is_in_the_reference() -> None:
 # --- Python blocks ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Block:
-    """Python code of a page, and what it prints, if the page says so."""
-
-    code: str
-    output: str | None
-
-
 def blocks(page: Path) -> list[Block]:
-    """Those that can be run: a comment above the fence says why others are not."""
-    text = page.read_text(encoding="utf-8")
-    fences = list(FENCE.finditer(text))
-    runnable = []
-    for i, fence in enumerate(fences):
-        above = text[: fence.start()].rstrip().rpartition("\n")[2]
-        if fence[1] == "python" and not NOT_RUN.fullmatch(above):
-            after = fences[i + 1] if i + 1 < len(fences) else None
-            prints = after and after[1] == "text" and not text[fence.end() : after.start()].strip()
-            runnable.append(Block(fence[2], after[2] if after and prints else None))
-    return runnable
+    """Python blocks that can be run: a comment above the fence says why others are not."""
+    found = code_blocks.blocks(page.read_text(encoding="utf-8"))
+    return [block for block in found if block.language == "python" and block.is_run]
 
 
 def declared_files(page: Path) -> dict[str, str]:

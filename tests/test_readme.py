@@ -29,10 +29,13 @@ def test_examples_are_real(command: str, output: str, tmp_path: Path) -> None:
     assert done.stdout.rstrip() == output.rstrip()
 
 
-def test_an_example_with_output_comes_early() -> None:
+def test_it_is_short_and_begins_with_what_one_can_do() -> None:
     lines = README.read_text().splitlines()
-    assert lines.index("```console") < 70
-    assert len(BLOCKS) >= 3
+    assert len(lines) <= 120
+    assert len(BLOCKS) == 1
+    for early in ("```console", "```python"):
+        assert lines.index(early) < 45
+    assert sum(line.startswith("![") for line in lines) == 1
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -329,13 +329,16 @@ class Browser:
         return self._ask("POST", "/goog/cdp/execute", {"cmd": name, "params": parameters})
 
     def open(self, page: Path, *, width: int = 1100, dark: bool = False) -> None:
+        self.visit(page.resolve().as_uri(), width=width, dark=dark)
+
+    def visit(self, address: str, *, width: int = 1100, dark: bool = False) -> None:
         self._ask("POST", "/url", {"url": "about:blank"})
         for kind in ("browser", "performance"):  # reading a log empties it
             self.log(kind)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
         self._size(width, 900)
-        self._ask("POST", "/url", {"url": page.resolve().as_uri()})
+        self._ask("POST", "/url", {"url": address})
 
     def _size(self, width: int, height: int) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
