@@ -265,7 +265,7 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
         search=search,
         result=result,
         trust=trust_of(_json(path / TRUST, {}), path / TRUST),
-        proxies={name: len(answers) for name, answers in _json(path / ENSEMBLE, {}).items()},
+        proxies=_references(_json(path / ENSEMBLE, {})),
         trials=tuple(kept),
         statuses={s: sum(t.get("status", "ok") == s for t in trials) for s in ("ok", "infeasible", "failed")},
         first=first,
@@ -293,6 +293,11 @@ def is_run(path: Path) -> bool:
 
 def _json(file: Path, missing: Any) -> Any:
     return read_json(file) if file.exists() else missing
+
+
+def _references(ensemble: Mapping[str, Any]) -> dict[str, int]:
+    """How many reference networks each metric of a rank ensemble scored; older records hold nothing but answers."""
+    return {name: len(answers) for name, answers in ensemble.get("answers", ensemble).items()}
 
 
 def _augment(file: Path) -> AugmentRecord | None:
