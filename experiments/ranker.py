@@ -34,7 +34,7 @@ from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
 from supernetic.predictors import Features, GaussianProcess
-from supernetic.ranking.combine import combine_ranks
+from supernetic.ranking.combine import LOG_RANK, MEAN_RANK, combine_ranks
 from supernetic.ranking.correlation import count_pairs
 from supernetic.ranking.ensemble import quality
 from supernets import SPACES, data, few_images, full_data, trained
@@ -115,9 +115,9 @@ def choose() -> None:
     for k in range(1, 5):
         for some in combinations(free, k):
             for names in ((*some, SCORE), some):
-                for log in (False, True):
-                    label = f"{'log-rank' if log else 'mean-rank'} {'+'.join(n.partition('/')[2] for n in names)}"
-                    tried[label] = both_ends(combine_ranks([known[n] for n in names], log=log), truth)
+                for how in (MEAN_RANK, LOG_RANK):
+                    label = f"{how} {'+'.join(n.partition('/')[2] for n in names)}"
+                    tried[label] = both_ends(combine_ranks([known[n] for n in names], how=how), truth)
     ordered = sorted(tried, key=lambda n: -tried[n]["all"][0])
     ours = "mean-rank " + "+".join(n.partition("/")[2] for n in (*PROXIES[1:], SCORE))
     obtained |= {"best_ten": {n: tried[n] for n in ordered[:10]}, "ours": {ours: tried[ours]}}
@@ -155,7 +155,7 @@ def confirm() -> None:
         supernet, more = answers(f"{name}-supernet.json", table)
         known |= supernet
         answers_by_metric = {n: known[n] for n in PROXIES}
-        by_log_rank = both_ends(combine_ranks(answers_by_metric, log=True), truth)
+        by_log_rank = both_ends(combine_ranks(answers_by_metric, how=LOG_RANK), truth)
         obtained = {"vote": both_ends(combine_ranks(answers_by_metric), truth), "log_rank": by_log_rank}
         alone = both_ends(combine_ranks({n: x for n, x in answers_by_metric.items() if n != SCORE}), truth)
         obtained["without_supernet"] = alone

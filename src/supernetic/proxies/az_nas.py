@@ -11,6 +11,7 @@ reductions of NAS-Bench-201, the layers of a chain.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import nan
 
 import torch
@@ -32,7 +33,7 @@ def progressivity(probe: Probe) -> float:
     entropies = probe.entropies
     if not probe.live or len(entropies) < 2:
         return nan
-    return min(b - a for a, b in zip(entropies, entropies[1:], strict=False))
+    return min(b - a for a, b in pairwise(entropies))
 
 
 def trainability(probe: Probe) -> float:
@@ -45,7 +46,7 @@ def trainability(probe: Probe) -> float:
     if not probe.live or len(features) < 2:
         return nan
     generator = torch.Generator().manual_seed(probe.seed)
-    found = [_passes_on(a, b, generator) for a, b in zip(features, features[1:], strict=False)]
+    found = [_passes_on(a, b, generator) for a, b in pairwise(features)]
     return sum(found) / len(found)
 
 

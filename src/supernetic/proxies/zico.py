@@ -1,6 +1,6 @@
 """ZiCo: how large the gradients of a network are, and how little they differ from batch to batch.
 
-Paper: Li et al., "ZiCo: Zero-shot NAS via Inverse Coefficient of Variation on Gradients", arXiv 2301.11300, definition 1.
+Paper: Li et al., "ZiCo: Zero-shot NAS via Inverse Coefficient of Variation on Gradients", arXiv 2301.11300, section 3.
 Differences: the two batches are the halves of the mini-batch.
 """
 

@@ -2,8 +2,8 @@
 
 Paper: Duan et al., "TransNAS-Bench-101: Improving Transferability and Generalizability of Cross-Task Neural
 Architecture Search", arXiv 2105.11871, section 3.1.
-Differences: a skip that halves the map is a 1x1 convolution with stride 2. The benchmark's reads two grids of pixels, each
-for half of the channels; it has the same weights and costs.
+Differences: a skip that halves the map is a 1x1 convolution with stride 2. The benchmark's reads two grids of pixels,
+each for half of the channels; it has the same weights and costs.
 """
 
 from __future__ import annotations
@@ -139,18 +139,9 @@ class TransNASMicro(SequentialSpace):
         for cell in self._cells():
             for node in (1, 2, 3):
                 inputs = tuple(f"cell{cell.number}.{i}to{j}" for i, j in EDGES if j == node)
-                layers.append(
-                    Layer(
-                        f"cell{cell.number}.node{node}",
-                        "join",
-                        cell.channels,
-                        cell.channels,
-                        cell.resolution,
-                        cell.resolution,
-                        inputs=inputs,
-                        stage=cell.module + 1,
-                    )  # fmt: skip
-                )
+                name = f"cell{cell.number}.node{node}"
+                shape = cell.channels, cell.channels, cell.resolution, cell.resolution
+                layers.append(Layer(name, "join", *shape, inputs=inputs, stage=cell.module + 1))
         last = layers[-1]
         return [
             *layers,
