@@ -1,4 +1,6 @@
-"""The ranker that `supernetic search` uses: chosen on NAS-Bench-Macro, confirmed once on NAS-Bench-201.
+"""The ranker that `supernetic search` used first: chosen on NAS-Bench-Macro, confirmed once on NAS-Bench-201.
+
+It did not hold there; `voters.py` chose its successor.
 
     python experiments/ranker.py proxies macro        zero-cost proxies of all networks (resumable; also nasbench201)
     python experiments/ranker.py score macro          cross-entropies of all networks by a supernet (also nasbench201)
@@ -32,7 +34,6 @@ from supernetic.benchmarks import Table
 from supernetic.evaluators import Evaluator
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
 from supernetic.predictors import Features, GaussianProcess
 from supernetic.ranking.combine import LOG_RANK, MEAN_RANK, combine_ranks
 from supernetic.ranking.correlation import count_pairs
@@ -42,6 +43,8 @@ from supernets import SPACES, data, few_images, full_data, trained
 Floats = npt.NDArray[np.float64]
 RUNS = Path("runs/ranker")
 SCORE = "valid/cross_entropy"
+PROXIES = (SCORE, "proxy/naswot", "proxy/jacov", "proxy/grad_norm", "proxy/layers")  # the vote of that time
+PROXY_IMAGES = 64
 MEASURED_PROXIES = {
     "macro": ("naswot", "jacov", "grad_norm", "layers", "live_macs", "synflow"),
     "nasbench201": PROXIES[1:],  # those that were chosen on macro

@@ -6,10 +6,10 @@
     python experiments/voters.py old           gradient norm on a sample of macro, for the vote before this one
     python experiments/voters.py others        the voters that are too slow for the pool, on a sample of NAS-Bench-201
     python experiments/voters.py choose        by the rule below, on macro and TransNAS; writes voters_choice.toml
-    python experiments/voters.py confirm       on NAS-Bench-201; writes voters_nasbench201.toml and voters_macro.toml
+    python experiments/voters.py confirm       on NAS-Bench-201; writes voters_nasbench201.toml
 
-Files go to `runs/voters/`. Needs CIFAR-10, and the published scores `nasbench201_scores.npz` and `tnb101_micro_scores.npz`
-in the folder of `SUPERNETIC_DATA` for the comparison with what others measured.
+Files go to `runs/voters/`. Needs CIFAR-10 and, for the comparison with what others measured, the published scores
+`nasbench201_scores.npz` and `tnb101_micro_scores.npz` in the folder of `SUPERNETIC_DATA`.
 
 The rule of choice, written down before any number below it was looked at:
 
@@ -54,7 +54,8 @@ from supernets import full_data
 Floats = npt.NDArray[np.float64]
 RUNS = Path("runs/voters")
 POOL = (
-    "live_macs", "layers", "naswot", "jacov", "synflow", "swap", "meco", "expressivity", "progressivity", "trainability",
+    "live_macs", "layers", "naswot", "jacov", "synflow", "swap", "meco",
+    "expressivity", "progressivity", "trainability",
 )  # fmt: skip
 MOST_VOTERS, BELOW_SINGLE, EQUAL = 6, 0.02, 0.01  # of the rule
 OLD_VOTE = ("naswot", "jacov", "grad_norm", "layers")  # by mean rank: the vote before this one, without its supernet
@@ -346,13 +347,14 @@ def confirm() -> None:
         obtained,
         n=len(table),
         held=got[0] >= 0.72 and got[1] >= 0.12,
-        sentence=f"tau-b {got[0]:.3f} over all cells and {got[1]:.3f} in the true top 10 % against c10_test_200; CIFAR-100 "
-        f"{obtained['chosen']['c100']}, ImageNet16-120 {obtained['chosen']['in16']}; {minutes:.0f} CPU-minutes in all.",
+        sentence=f"tau-b {got[0]:.3f} over all cells and {got[1]:.3f} in the true top 10 % against c10_test_200; "
+        f"CIFAR-100 {obtained['chosen']['c100']}, ImageNet16-120 {obtained['chosen']['in16']}; "
+        f"{minutes:.0f} CPU-minutes in all.",
         interval=[round(x, 3) for x in pairs.interval()],
         spread="[tau-b over all, tau-b over the true top 10 %]; the interval is that of tau, 95 % by jackknife",
         seeds=[0],
-        scale=f"all {len(table):,} cells, 9,445 of which are different networks; {SETS['nasbench201'][2]}, {IMAGES} images "
-        "of CIFAR-10. These cells have been looked at before, by earlier work; they did not choose.",
+        scale=f"all {len(table):,} cells, 9,445 of which are different networks; {SETS['nasbench201'][2]}, {IMAGES} "
+        "images of CIFAR-10. These cells have been looked at before, by earlier work; they did not choose.",
         cpu_minutes=round(minutes, 1),
     ).write()
 
@@ -387,7 +389,7 @@ def others() -> None:
         sentence=", ".join(f"{n} {v[0]:.3f} [{v[1]:.2f}, {v[2]:.2f}]" for n, v in obtained.items()) + ".",
         spread="[tau-b, low, high], 95 % of tau by jackknife",
         seeds=[0],
-        scale=f"{len(rows)} random cells without dead operations; {SETS['nasbench201'][2]}, {IMAGES} images of CIFAR-10",
+        scale=f"{len(rows)} random cells without dead operations; {SETS['nasbench201'][2]}, {IMAGES} images",
         cpu_minutes=round(minutes, 1),
     ).write()
 

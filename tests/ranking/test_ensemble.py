@@ -63,5 +63,7 @@ def test_reads_back_and_refuses_what_cannot_vote() -> None:
         RankEnsemble.of(NAMES, networks(10), "log-rank")
     with pytest.raises(InputError, match="a cannot rank: it is the same for all 3"):
         RankEnsemble.of(["a"], [{"a": 1.0}] * 3)
+    silent = RankEnsemble.of(["a", "b"], [{"a": 1.0, "b": float(x)} for x in range(3)])
+    assert tuple(silent.answers) == ("b",)
     with pytest.raises(InputError, match="at least one metric"):
         RankEnsemble.of([], networks(3))

@@ -42,15 +42,17 @@ class RankEnsemble:
 
     @classmethod
     def of(cls, metrics: Sequence[str], reference: Sequence[Metrics], how: str = MEAN_RANK) -> RankEnsemble:
-        """From the answers for the reference networks; NaN is left out."""
+        """From the answers for the reference networks; NaN is left out, and so is a metric that tells none of them apart."""
+        if not metrics:
+            raise InputError("a rank ensemble needs at least one metric, got none")
         answers = {}
         for name in metrics:
             values = sorted(x for x in (quality(name, m) for m in reference) if not isnan(x))
-            if len(set(values)) < 2:
-                raise InputError(f"{name} cannot rank: it is the same for all {len(reference)} reference networks")
-            answers[name] = tuple(values)
+            if len(set(values)) > 1:
+                answers[name] = tuple(values)
         if not answers:
-            raise InputError("a rank ensemble needs at least one metric, got none")
+            names = ", ".join(metrics)
+            raise InputError(f"{names} cannot rank: it is the same for all {len(reference)} reference networks")
         return cls(answers, how)
 
     def rank(self, metrics: Mapping[str, float]) -> float:
