@@ -1,4 +1,6 @@
-"""The ranker that `supernetic search` uses: chosen on NAS-Bench-Macro, confirmed once on NAS-Bench-201.
+"""The ranker that `supernetic search` used first: chosen on NAS-Bench-Macro, confirmed once on NAS-Bench-201.
+
+It did not hold there; `voters.py` chose its successor.
 
     python experiments/ranker.py proxies macro        zero-cost proxies of all networks (resumable; also nasbench201)
     python experiments/ranker.py score macro          cross-entropies of all networks by a supernet (also nasbench201)
@@ -32,9 +34,8 @@ from supernetic.benchmarks import Table
 from supernetic.evaluators import Evaluator
 from supernetic.evaluators.proxies import ProxyEvaluator
 from supernetic.evaluators.supernet import SupernetEvaluator
-from supernetic.jobs.search.score import PROXIES, PROXY_IMAGES
 from supernetic.predictors import Features, GaussianProcess
-from supernetic.ranking.combine import combine_ranks
+from supernetic.ranking.combine import LOG_RANK, MEAN_RANK, combine_ranks
 from supernetic.ranking.correlation import count_pairs
 from supernetic.ranking.ensemble import quality
 from supernets import SPACES, data, few_images, full_data, trained
@@ -42,6 +43,8 @@ from supernets import SPACES, data, few_images, full_data, trained
 Floats = npt.NDArray[np.float64]
 RUNS = Path("runs/ranker")
 SCORE = "valid/cross_entropy"
+PROXIES = (SCORE, "proxy/naswot", "proxy/jacov", "proxy/grad_norm", "proxy/layers")  # the vote of that time
+PROXY_IMAGES = 64
 MEASURED_PROXIES = {
     "macro": ("naswot", "jacov", "grad_norm", "layers", "live_macs", "synflow"),
     "nasbench201": PROXIES[1:],  # those that were chosen on macro
@@ -115,9 +118,9 @@ def choose() -> None:
     for k in range(1, 5):
         for some in combinations(free, k):
             for names in ((*some, SCORE), some):
-                for log in (False, True):
-                    label = f"{'log-rank' if log else 'mean-rank'} {'+'.join(n.partition('/')[2] for n in names)}"
-                    tried[label] = both_ends(combine_ranks([known[n] for n in names], log=log), truth)
+                for how in (MEAN_RANK, LOG_RANK):
+                    label = f"{how} {'+'.join(n.partition('/')[2] for n in names)}"
+                    tried[label] = both_ends(combine_ranks([known[n] for n in names], how=how), truth)
     ordered = sorted(tried, key=lambda n: -tried[n]["all"][0])
     ours = "mean-rank " + "+".join(n.partition("/")[2] for n in (*PROXIES[1:], SCORE))
     obtained |= {"best_ten": {n: tried[n] for n in ordered[:10]}, "ours": {ours: tried[ours]}}
@@ -155,7 +158,7 @@ def confirm() -> None:
         supernet, more = answers(f"{name}-supernet.json", table)
         known |= supernet
         answers_by_metric = {n: known[n] for n in PROXIES}
-        by_log_rank = both_ends(combine_ranks(answers_by_metric, log=True), truth)
+        by_log_rank = both_ends(combine_ranks(answers_by_metric, how=LOG_RANK), truth)
         obtained = {"vote": both_ends(combine_ranks(answers_by_metric), truth), "log_rank": by_log_rank}
         alone = both_ends(combine_ranks({n: x for n, x in answers_by_metric.items() if n != SCORE}), truth)
         obtained["without_supernet"] = alone

@@ -23,6 +23,7 @@ SPACES = {
     "nasbench101": "supernetic.spaces.nasbench101:NASBench101",
     "nasbench101-chain": "supernetic.spaces.nasbench101:NASBench101Chain",
     "nasbench201": "supernetic.spaces.nasbench201:NASBench201",
+    "transnas-micro": "supernetic.spaces.transnas:TransNASMicro",
     "macro": "supernetic.spaces.macro:Macro",
     "scarlet-s1": "supernetic.spaces.scarlet:ScarletS1",
     "scarlet-s2": "supernetic.spaces.scarlet:ScarletS2",
@@ -55,6 +56,7 @@ SEARCHERS = {
 TABLES = {
     "nasbench201": "supernetic.benchmarks.nasbench201:load",
     "macro": "supernetic.benchmarks.macro:load",
+    "transnas-micro": "supernetic.benchmarks.transnas:load",
 }
 SUFFIXES = (".csv", ".npz", ".tfrecord")  # of files that hold a table
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from supernetic.blueprint import Blueprint, Layer
-from supernetic.costs.live_layers import live
+from supernetic.costs.live_layers import live, without_dead
 from supernetic.nn.network import build
 from supernetic.nn.norm import batch_statistics
 from supernetic.spaces.macro import Macro
@@ -48,6 +48,15 @@ def test_cells_without_a_dead_operation_are_as_many_as_published() -> None:
         chosen = [x.name for x in blueprint if x.kind == "skip"]
         total += 4 ** sum(e != NONE for e in edges) * all(name in found for name in chosen)
     assert total == 9445
+
+
+def test_networks_that_differ_in_dead_operations_become_one() -> None:
+    dead_conv = CELLS.blueprint((CONV, NONE, NONE, CONV, NONE, NONE))  # nobody reads node 1
+    assert without_dead(dead_conv) == CELLS.blueprint((NONE, NONE, NONE, CONV, NONE, NONE)) != dead_conv
+    whole = CELLS.blueprint((CONV, SKIP, CONV, CONV, CONV, CONV))
+    assert without_dead(whole) == whole
+    nothing = {without_dead(CELLS.blueprint(edges)) for edges in ((NONE,) * 6, (CONV, NONE, NONE, NONE, NONE, CONV))}
+    assert len(nothing) == 1
 
 
 def test_nothing_is_live_if_the_image_does_not_reach_the_logits() -> None:

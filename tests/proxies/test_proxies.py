@@ -20,7 +20,7 @@ def test_every_proxy_prefers_a_cell_of_convolutions_to_one_of_a_single_pool(look
     rich, poor = proxy(look((3,) * 6)), proxy(look((0, 0, 0, 4, 0, 0)))
     assert isfinite(rich)
     assert isfinite(poor)
-    if name not in ("grad_norm", "snip"):  # which the number of layers before them says little about
+    if name not in ("grad_norm", "snip", "swap"):  # which says little of the number of layers; 6 images saturate SWAP
         assert rich > poor
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..spaces.macro import Macro
 from ..spaces.nasbench201 import EDGES, NASBench201
+from ..spaces.transnas import TransNASMicro
 from .files import DATA_DIR, Arrays, index_of, stored
 
 
@@ -34,10 +35,17 @@ def macro(source: Path) -> dict[str, Arrays]:
         return {"macro": {"index": index_of(Macro(), old["ops"]), "acc": stored(old["test_acc"])}}
 
 
+def transnas(source: Path) -> dict[str, Arrays]:
+    """Return the validation accuracies; the published scores in that file are left out."""
+    with np.load(source / "tnb101_micro_scores.npz") as old:
+        index = index_of(TransNASMicro(), old["ops"])
+        return {"transnas_micro": {"index": index, "valid_acc": stored(old["valid_acc"])}}
+
+
 def main(source: Path, target: Path = DATA_DIR) -> dict[str, str]:
     """Write the files and return the SHA-256 of each, for the importers and the README beside them."""
     digests = {}
-    for name, arrays in {**nasbench201(source), **macro(source)}.items():
+    for name, arrays in {**nasbench201(source), **macro(source), **transnas(source)}.items():
         path = target / f"{name}.npz"
         temporary = path.with_suffix(".tmp.npz")
         np.savez_compressed(temporary, **arrays)  # type: ignore[arg-type]

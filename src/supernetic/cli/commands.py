@@ -206,7 +206,9 @@ def rank(
         typer.Option(help="Number of networks to add from the true top 10 %. [default: 0; 300 for runs and proxies]"),
     ] = None,
     bn: BatchNorm = "recalibrate",
-    combine: Annotated[str, typer.Option(help="How joined scores are combined: mean-rank or log-rank.")] = "mean-rank",
+    combine: Annotated[
+        str, typer.Option(help="How joined scores are combined: mean-rank, log-rank or az-rank.")
+    ] = "mean-rank",
     data: Annotated[str, typer.Option(help="Images for proxies such as jacov, and for subset.")] = "embedded",
     image_size: ImageSize = None,
     valid: Valid = None,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, nan
 
+from ..blueprint import Blueprint
+from ..costs.live_layers import without_dead
 from ..datasets.batches import Batch, Batches
 from ..datasets.dataset import Dataset
 from ..errors import InputError
@@ -23,7 +25,7 @@ from ..space import Arch, Space
 
 @dataclass(frozen=True, eq=False)
 class ProxyEvaluator:
-    """Scores networks that were not trained. An answer depends on the seed and the architecture only.
+    """Scores networks that were not trained. An answer depends on the seed and the live part of the network only.
 
     All architectures see the same mini-batch of training images, and their weights are drawn from the same seed.
 
@@ -71,18 +73,23 @@ class ProxyEvaluator:
         A value that is not finite becomes NaN, and such a network should be ranked last: it cannot tell images apart.
         """
         with one_thread():
-            return [self._scores(self.space.check(arch)) for arch in archs]
+            return [self._answer(without_dead(self.space.blueprint(self.space.check(arch)))) for arch in archs]
 
-    def _scores(self, arch: Arch) -> Metrics:
+    def _answer(self, blueprint: Blueprint) -> Metrics:
+        """What is known of the network, or measured now; networks that differ in dead layers only are one."""
+        if blueprint not in self._known:
+            self._known[blueprint] = self._scores(blueprint)
+        return dict(self._known[blueprint])
+
+    def _scores(self, blueprint: Blueprint) -> Metrics:
         scores: dict[str, list[float]] = {name: [] for name in self.metrics}
-        for probe in self._probes(arch):
+        for probe in self._probes(blueprint):
             for name, values in scores.items():
                 values.append(find_proxy(name)(probe))
         means = {name: sum(values) / self.repeats for name, values in scores.items()}
         return {name: mean if isfinite(mean) else nan for name, mean in means.items()}
 
-    def _probes(self, arch: Arch) -> Iterator[Probe]:
-        blueprint = self.space.blueprint(arch)
+    def _probes(self, blueprint: Blueprint) -> Iterator[Probe]:
         if blueprint.in_channels != self.dataset.channels:
             raise InputError(
                 f"{self.space.name} reads images of {blueprint.in_channels} channels, "
@@ -105,4 +112,9 @@ class ProxyEvaluator:
     @cached_property
     def _batches(self) -> dict[tuple[int, int], Batch]:
         """By resolution of the images and number of the repeat."""
+        return {}
+
+    @cached_property
+    def _known(self) -> dict[Blueprint, Metrics]:
+        """Answers so far."""
         return {}

@@ -2,5 +2,6 @@
 
 from .features import Described, Features, normal_scores
 from .gp import GaussianProcess
+from .weighted import WeightedProcess, stratified
 
-__all__ = ["Described", "Features", "GaussianProcess", "normal_scores"]
+__all__ = ["Described", "Features", "GaussianProcess", "WeightedProcess", "normal_scores", "stratified"]

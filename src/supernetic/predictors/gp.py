@@ -38,19 +38,23 @@ class GaussianProcess:
 
     The labels' normal scores have variance 1, so variances are shares of it. Four kinds of hyperparameters are fitted:
     the length scale (from 1, the root mean square of a block), the variance of the linear part, that of the noise, and
-    that of the smooth function of each block (from 1 in all). Each is expected within a factor e of its start.
+    that of the smooth function of each block (from `amplitude` in all). Each is expected within a factor e of its
+    start.
 
     Args:
         linear: Blocks that enter linearly too.
         slope: Mean and standard deviation of the factor of the prior mean.
         noise: Variance of the noise, before fitting.
-        trend: Variance of the linear part, before fitting.
+        trend: Variance of the linear part, before fitting and times `amplitude`.
+        amplitude: Variance of what is learned beyond the prior mean, before fitting. The better the prior mean, the
+            less there is to learn; `weighted` tries several.
     """
 
     linear: tuple[str, ...] = ("graph", "extra")
     slope: tuple[float, float] = (0.7, 0.3)
     noise: float = 0.135
     trend: float = 0.3
+    amplitude: float = 1.0
 
     def fit(self, x: Described, y: npt.ArrayLike) -> Posterior:
         """Learn from labels.
@@ -66,14 +70,16 @@ class GaussianProcess:
             got = f"{len(x)} architectures and labels of shape {labels.shape}"
             raise InputError(f"a fit needs at least 2 architectures with a finite label each, got {got}")
         target = normal_scores(np.sort(labels), labels) - self.slope[0] * x.prior
-        start = np.log([self.noise, self.trend, 1.0, *[1 / len(x.blocks)] * len(x.blocks)])
+        smooth = self.amplitude / len(x.blocks)
+        start = np.log([self.noise, self.amplitude * self.trend, 1.0, *[smooth] * len(x.blocks)])
         fixed = MEAN_VARIANCE + self.slope[1] ** 2 * np.outer(x.prior, x.prior) + JITTER * np.eye(len(x))
         lines = self._lines(x) @ self._lines(x).T
         squares = [_squares(b, b) for b in x.blocks.values()]
         bounds = [(s - LOG_BOUND, s + LOG_BOUND) for s in start]
         best = minimize(_loss, start, (start, target, fixed, lines, squares), "L-BFGS-B", jac=True, bounds=bounds)
         noise, trend, length, *variances = np.exp(best.x).tolist()
-        return Posterior(self, x, target, noise, trend, length, dict(zip(x.blocks, variances, strict=True)))
+        fitted = dict(zip(x.blocks, variances, strict=True))
+        return Posterior(self, x, target, noise, trend, length, fitted, -float(best.fun))
 
     def _lines(self, x: Described) -> Floats:
         """Return the blocks that enter linearly, as one matrix whose rows have a mean square of 1."""
@@ -86,9 +92,10 @@ class Posterior:
 
     def __init__(
         self, settings: GaussianProcess, x: Described, target: Floats,
-        noise: float, trend: float, length: float, variances: Mapping[str, float],
+        noise: float, trend: float, length: float, variances: Mapping[str, float], evidence: float,
     ) -> None:  # fmt: skip
         self.settings, self.x, self.target = settings, x, target
+        self.evidence = evidence  # its logarithm, with the prior of the hyperparameters, up to a constant
         self.noise, self.trend, self.length, self.variances = noise, trend, length, variances
         self._factor = _cholesky(self._kernel(x, x) + (noise + JITTER) * np.eye(len(x)))
         self._solved = _solve(self._factor, target)

@@ -1,5 +1,7 @@
 """Zero-cost proxies: scores of a network before any training. More is better for each of them.
 
+Complexity, the fourth proxy of AZ-NAS, is `live_macs`.
+
 A proxy is a function `proxy(probe) -> float`; the `Probe` holds the untrained network and one mini-batch of images.
 Names are resolved on use, so that listing them imports nothing heavy.
 """
@@ -25,6 +27,11 @@ PROXIES = {
     "snip": "snip",
     "grad_norm": "grad_norm",
     "zen": "zen",
+    **dict.fromkeys(("expressivity", "progressivity", "trainability"), "az_nas"),
+    "vkdnw": "vkdnw",
+    "meco": "meco",
+    "swap": "swap",
+    "zico": "zico",
     **dict.fromkeys(BLUEPRINT_PROXIES, "size"),
 }  # by name: the module that holds it
 

@@ -264,7 +264,7 @@ def read_run(path: str | Path, space: Space | None = None) -> RunView:
     with naming_damage(path / TIMINGS):
         seconds = step_seconds(read_records(path / TIMINGS))
     with naming_damage(path / ENSEMBLE):
-        proxies = {name: len(answers) for name, answers in _table(path / ENSEMBLE).items()}
+        proxies = _references(_table(path / ENSEMBLE))
     return RunView(
         path=path,
         settings=settings,
@@ -308,6 +308,11 @@ def _table(file: Path) -> Mapping[str, Any]:
     if not isinstance(content, Mapping):
         raise RunError(f"{file} is damaged: it must be a table of fields, got {type(content).__name__}")
     return content
+
+
+def _references(ensemble: Mapping[str, Any]) -> dict[str, int]:
+    """How many reference networks each metric of a rank ensemble scored; older records hold nothing but answers."""
+    return {name: len(answers) for name, answers in ensemble.get("answers", ensemble).items()}
 
 
 def _augment(file: Path) -> AugmentRecord | None:

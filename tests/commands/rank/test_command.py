@@ -277,7 +277,7 @@ def test_proxies_score_a_sample_and_combine() -> None:
 def test_log_ranks_are_for_any_scores() -> None:
     table = nasbench201.load()
     macs = costs_of(table.space, table.archs).astype(float)
-    both = combine_ranks([table["c10_valid_12"].values, macs], log=True)
+    both = combine_ranks([table["c10_valid_12"].values, macs], how="log-rank")
     result = nb201("c10_valid_12 + macs", combine="log-rank")
     assert result.tau == pytest.approx(tau(both, table["c10_test_200"].values))
 

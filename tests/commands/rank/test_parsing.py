@@ -183,7 +183,7 @@ def test_numbers_and_functions_are_named_after_what_they_are_for() -> None:
 def test_a_list_joins_scores_of_any_kind() -> None:
     joined = parser(combine="log-rank").parse(["macs", np.zeros(3), depth, "c10_valid_12+params"])
     assert isinstance(joined, Combined)
-    assert joined.log
+    assert joined.how == "log-rank"
     assert joined.name == "macs + given score 2 + depth + c10_valid_12+params"
     assert [s.name for s in joined.parts] == ["macs", "given score 2", "depth", "c10_valid_12", "params"]
     assert parse(["macs"]) == CostColumn("macs", "macs")

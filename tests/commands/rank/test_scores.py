@@ -145,13 +145,13 @@ def test_a_function_that_gives_no_number_is_named(small: Table) -> None:
 # --- several ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_ranks_are_combined_among_the_rows_at_hand(table: Table, log: bool) -> None:
+@pytest.mark.parametrize("how", ["mean-rank", "log-rank", "az-rank"])
+def test_ranks_are_combined_among_the_rows_at_hand(table: Table, how: str) -> None:
     parts = (TableColumn("c10_valid_12", "c10_valid_12"), TableColumn("c10_valid_200", "c10_valid_200"))
-    both = Combined("both", parts, log)
+    both = Combined("both", parts, how)
     assert both.parts == parts
     for rows in (np.arange(100), np.arange(50, 70)):
-        expected = combine_ranks([table[p.name].values[rows] for p in parts], log=log)
+        expected = combine_ranks([table[p.name].values[rows] for p in parts], how=how)
         assert both.values(table, rows).tolist() == expected.tolist()
         assert both.ask(table, rows).column.values.tolist() == expected.tolist()
 

@@ -73,7 +73,7 @@ def rank(
         sample_top: Further networks of the true top 10 %, on which the correlation in the top 10 % is then measured. By
             default none, but 300 for supernets and proxies.
         top: Sizes of the top-N groups.
-        combine: How several scores are combined: "mean-rank" or "log-rank".
+        combine: How several scores are combined: "mean-rank", "log-rank" or "az-rank".
         bn: Where a supernet's BN statistics come from: "recalibrate", "batch" or "running".
         data: Images for proxies and for trainings on a subset.
         image_size: Pixels that these images are brought to before networks resize them to their own. By default their

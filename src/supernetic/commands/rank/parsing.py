@@ -19,7 +19,7 @@ from ...errors import InputError, RunError, TableError, UnknownNameError
 from ...hardware import AUTO, Hardware, require_names, settle_hardware
 from ...jobs.request import require_at_least
 from ...proxies import PROXIES
-from ...ranking.combine import COMBINATIONS, LOG_RANK, MEAN_RANK
+from ...ranking.combine import COMBINATIONS, MEAN_RANK
 from ...runs.directory import SETTINGS
 from ...space import Arch, Archs, Space
 from .network_scores import (
@@ -57,7 +57,7 @@ class ScoreSettings:
     """How scores are found where that takes more than looking them up.
 
     Args:
-        combine: How joined scores are combined: mean-rank or log-rank.
+        combine: How joined scores are combined: mean-rank, log-rank or az-rank.
         bn: Where a supernet's BN statistics come from: recalibrate, batch or running.
         data: Images for proxies and for trainings on a subset.
         workers: Trainings on a subset at a time.
@@ -158,7 +158,7 @@ class ScoreParser:
 
     def _combined(self, scores: Sequence[Score], name: str) -> Score:
         parts = tuple(part for score in scores for part in score.parts)
-        return parts[0] if len(parts) == 1 else Combined(name, parts, self.settings.combine == LOG_RANK)
+        return parts[0] if len(parts) == 1 else Combined(name, parts, self.settings.combine)
 
     def _text_score(self, text: str) -> Score:
         """A score by its text; columns of the table come first."""

@@ -23,7 +23,7 @@ from ...costs import costs_of
 from ...errors import ArchError, InputError
 from ...jobs.train.score import translated
 from ...progress import Event, OnEvent, ignore
-from ...ranking.combine import combine_ranks
+from ...ranking.combine import MEAN_RANK, combine_ranks
 from ...space import Arch, Archs, Space
 
 EVENT_INTERVAL = 500  # calls of a function between two events
@@ -234,12 +234,12 @@ class Combined(Score):
     Args:
         name: What to call it in the result.
         scores: Single scores.
-        log: Whether places enter by their logarithms ("log-rank"), not as they are ("mean-rank").
+        how: How ranks are combined (`ranking.combine`).
     """
 
     name: str
     scores: tuple[Score, ...]
-    log: bool = False
+    how: str = MEAN_RANK
     can_be_truth: ClassVar[bool] = False
 
     @property
@@ -250,12 +250,12 @@ class Combined(Score):
     def ask(self, table: Table, rows: Ints, on_event: OnEvent = ignore) -> Answers:
         """Ask all of them, and combine their ranks among these rows."""
         answers = [score.ask(table, rows, on_event) for score in self.scores]
-        values = combine_ranks([a.column.values for a in answers], log=self.log)
+        values = combine_ranks([a.column.values for a in answers], how=self.how)
         return Answers(Column(values), [remark for a in answers for remark in a.remarks])
 
     def values(self, table: Table, rows: Ints) -> Floats:
         """The combined ranks among these rows, from a table that has the parts as columns."""
-        return combine_ranks([score.values(table, rows) for score in self.scores], log=self.log)
+        return combine_ranks([score.values(table, rows) for score in self.scores], how=self.how)
 
 
 # --- architectures ----------------------------------------------------------------------------------------------------

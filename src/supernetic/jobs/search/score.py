@@ -17,6 +17,7 @@ import numpy as np
 from ...evaluators import CombinedEvaluator, CostEvaluator, Evaluator
 from ...hardware import CPU, Hardware
 from ...proxies import PREFIX, full_name
+from ...ranking.combine import AZ_RANK
 from ...ranking.ensemble import RANK, RankEnsemble
 from ...runs.directory import Run
 from ...runs.files import ENSEMBLE, LATENCY
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
 PROXIES = (SCORE, *map(full_name, ("naswot", "jacov", "grad_norm", "layers")))
+COMBINED_BY = AZ_RANK
 COSTS = ("cost/macs", "cost/params")
 MILLISECONDS = "latency/ms"
 SUBSET_TRAINING = "valid/subset_training"
@@ -53,6 +55,7 @@ class Scoring:
         own: The user's own evaluator.
         supernet: Whether there is a supernet to ask.
         hardware: Where networks without a supernet are scored.
+        voters: What the rank ensemble is made of, where a run has decided that already; else `PROXIES`.
     """
 
     space: Space
@@ -63,11 +66,12 @@ class Scoring:
     own: Evaluator | None = None
     supernet: bool = True
     hardware: Hardware = CPU
+    voters: tuple[str, ...] = ()
 
     @property
     def proxies(self) -> tuple[str, ...]:
         """What the rank ensemble is made of."""
-        return PROXIES if self.supernet else tuple(name for name in PROXIES if name != SCORE)
+        return self.voters or (PROXIES if self.supernet else tuple(name for name in PROXIES if name != SCORE))
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -84,12 +88,16 @@ class Scoring:
         """
         from ...evaluators.on_cluster import on_workers
 
-        evaluate = on_workers(self.evaluator(supernet, self.latency_table(run)))
         if RANK not in self.needed:
-            return evaluate
+            return on_workers(self.evaluator(supernet, self.latency_table(run)))
         from ...evaluators.ensemble import EnsembleEvaluator
 
-        return EnsembleEvaluator(evaluate, self._ensemble(run, evaluate, evaluations))
+        if not (run.path / ENSEMBLE).exists():
+            evaluate = on_workers(self.evaluator(supernet, self.latency_table(run)))
+            self._measure_references(run, evaluate, evaluations)
+        ensemble = RankEnsemble.from_json(read_json(run.path / ENSEMBLE))
+        kept = replace(self, voters=tuple(ensemble.answers))  # of a run that an earlier version began, perhaps others
+        return EnsembleEvaluator(on_workers(kept.evaluator(supernet, kept.latency_table(run))), ensemble)
 
     def evaluator(self, supernet: Supernet | None, table: LatencyTable | None = None) -> Evaluator:
         """Costs, the supernet's scores, proxies, and latencies from the table; no rank yet."""
@@ -142,15 +150,13 @@ class Scoring:
             SubsetTrainingEvaluator(self.space, self.dataset, recipe, size, seed=self.seed, hardware=self.hardware)
         )
 
-    def _ensemble(self, run: Run, evaluate: Evaluator, evaluations: int) -> RankEnsemble:
+    def _measure_references(self, run: Run, evaluate: Evaluator, evaluations: int) -> None:
         """What the proxies say of random networks, measured once."""
-        if not (run.path / ENSEMBLE).exists():
-            rng = np.random.default_rng([self.seed, REFERENCE_STREAM])
-            drawn = self.space.sample(rng, min(MAX_REFERENCES, evaluations)).tolist()
-            archs: list[Arch] = list(dict.fromkeys(self.space.canonical(tuple(a)) for a in drawn))
-            ensemble = RankEnsemble.of(self.proxies, evaluate(archs))
-            run.write(ENSEMBLE, json.dumps(ensemble.to_json()) + "\n")
-        return RankEnsemble.from_json(read_json(run.path / ENSEMBLE))
+        rng = np.random.default_rng([self.seed, REFERENCE_STREAM])
+        drawn = self.space.sample(rng, min(MAX_REFERENCES, evaluations)).tolist()
+        archs: list[Arch] = list(dict.fromkeys(self.space.canonical(tuple(a)) for a in drawn))
+        ensemble = RankEnsemble.of(self.proxies, evaluate(archs), COMBINED_BY)
+        run.write(ENSEMBLE, json.dumps(ensemble.to_json()) + "\n")
 
 
 def scoring_images(dataset: Dataset, seed: int, most: int = MAX_SCORING_IMAGES) -> Dataset:
