@@ -25,7 +25,7 @@ from supernetic.predictors import Described, Features, GaussianProcess, Weighted
 Floats = npt.NDArray[np.float64]
 LABELS = (10, 32, 100)
 PRIORS = ("vote", "mean")  # the vote, or the mean of MACs, depth and all proxies, as `Features` has it
-MODELS = {"plain": GaussianProcess(), "weighted": WeightedProcess()}
+MODELS: dict[str, GaussianProcess | WeightedProcess] = {"plain": GaussianProcess(), "weighted": WeightedProcess()}
 DRAWN = ("random", "stratified")
 WAYS = tuple(product(PRIORS, MODELS, DRAWN))
 Way = tuple[str, str, str]

@@ -42,7 +42,7 @@ def networks(name: str) -> list[int]:
     """Rows of random networks of the true top 10 %."""
     truth = table_of(name)[SPACES[name][1]].values
     best = np.argsort(truth, kind="stable")[-(len(truth) // 10) :]
-    return np.random.default_rng(5).choice(best, NETWORKS, replace=False).tolist()
+    return [int(row) for row in np.random.default_rng(5).choice(best, NETWORKS, replace=False)]
 
 
 def train(name: str) -> None:
@@ -128,7 +128,7 @@ def _tau(score: Any, truth: Any) -> list[float]:
 
 
 def _minutes(name: str) -> float:
-    return sum(entry["seconds"] for entry in json.loads((RUNS / f"{name}.json").read_text()).values()) / 60
+    return sum(float(entry["seconds"]) for entry in json.loads((RUNS / f"{name}.json").read_text()).values()) / 60
 
 
 def main() -> None:

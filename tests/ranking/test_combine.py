@@ -40,12 +40,10 @@ def test_random_scores_against_scipy(how: str) -> None:
     rng = np.random.default_rng(0)
     scores = [rng.integers(8, size=50).astype(float), rng.normal(size=50), rng.normal(size=50)]
     weights = [0.5, 2.0, 0.0]
-    worth = {
-        MEAN_RANK: stats.rankdata,
-        LOG_RANK: lambda s: -np.log(stats.rankdata(-s)),
-        AZ_RANK: lambda s: np.log(stats.rankdata(s) / 50),
-    }
-    ballots = [worth[how](s) for s in scores]
+    ballots = [
+        {MEAN_RANK: up, LOG_RANK: -np.log(down), AZ_RANK: np.log(up / 50)}[how]
+        for up, down in ((stats.rankdata(s), stats.rankdata(-s)) for s in scores)
+    ]
     expected = (0.5 * ballots[0] + 2 * ballots[1]) / 2.5
     assert combine_ranks(scores, how=how, weights=weights) == pytest.approx(expected)
     assert combine_ranks(scores, how=how) == pytest.approx(np.mean(ballots, axis=0))

@@ -1,4 +1,7 @@
-"""Where the blocks of a network end: behind them all that follows reads a single map."""
+"""Where the blocks of a network end: behind them all that follows reads a single map.
+
+Paper: the primary blocks of Lee & Ham, "AZ-NAS", arXiv 2403.19232, found in any blueprint.
+"""
 
 from __future__ import annotations
 

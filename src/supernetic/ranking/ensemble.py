@@ -42,7 +42,7 @@ class RankEnsemble:
 
     @classmethod
     def of(cls, metrics: Sequence[str], reference: Sequence[Metrics], how: str = MEAN_RANK) -> RankEnsemble:
-        """From the answers for the reference networks; NaN is left out, and so is a metric that tells none of them apart."""
+        """From the answers for the reference networks; NaN is left out, and a metric that tells none apart."""
         if not metrics:
             raise InputError("a rank ensemble needs at least one metric, got none")
         answers = {}

@@ -14,8 +14,8 @@ TERMS = {
     "Front": "the Pareto front: the networks for which no other network is at least as good in every objective and "
     "better in one.",
     "MACs": "multiply-accumulate operations of one forward pass for one image. Some papers call them FLOPs.",
-    "Rank ensemble": "a score made of several: the mean place of a network among fixed random ones by several "
-    "zero-cost proxies, and by the supernet's cross-entropy where there is a supernet.",
+    "Rank ensemble": "a score made of several: the places of a network among fixed random ones by several zero-cost "
+    "proxies, and by the supernet's cross-entropy where there is a supernet, combined into one.",
     "Round": "a part of a race in which every network that is left is trained for the same time. The first one is the "
     "evidence.",
     "Significant": "the 95 % interval of a difference or a correlation excludes 0. Not significant: it includes 0.",
@@ -75,6 +75,10 @@ NOTATIONS = {  # by space: an architecture's name, read aloud
     "nasbench201": (
         "|op~0|+|op~0|op~1|+|op~0|op~1|op~2|",
         "the three inner nodes of a cell, separated by +: each operation, and the node whose output it reads",
+    ),
+    "transnas-micro": (
+        "3_02_113",
+        "the operations into the three inner nodes of a cell: 0 is zero, 1 is skip, 2 and 3 are 1x1 and 3x3 convolutions",
     ),
     "nasbench101": (
         "0100000 0011000 ...; c1 c3 mp",
