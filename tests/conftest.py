@@ -1,11 +1,17 @@
 """One torch thread: two collapse when the machine is busy, and results then depend on their number."""
 
+import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -162,3 +168,75 @@ def run(trained: Path, tmp_path: Path) -> Path:
     copy = tmp_path / "run"
     shutil.copytree(trained, copy)
     return copy
+
+
+class Nodes:
+    """A Dask scheduler and nodes (a nanny and its workers) on loopback, each a process group that can be killed."""
+
+    def __init__(self, folder: Path, tls: Path | None = None) -> None:
+        self.folder, self.started = folder, list[subprocess.Popen[bytes]]()
+        files = {"ca-file": "ca.pem", "cert": "cert.pem", "key": "key.pem"}
+        self.tls = [f"--tls-{name}={tls / file}" for name, file in files.items()] if tls else []
+        self.scheme = "tls" if tls else "tcp"
+        self.described = folder / "scheduler.json"
+        listens = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+        protocol = ["--protocol", self.scheme]
+        self.scheduler = self._start("scheduler", *listens, *protocol, "--scheduler-file", str(self.described))
+        while not self.described.exists():
+            assert self.scheduler.poll() is None
+            time.sleep(0.05)
+        while "address" not in (found := self._described()):
+            time.sleep(0.05)
+        self.address: str = found["address"]
+
+    def _described(self) -> dict[str, Any]:
+        with suppress(ValueError):
+            found: dict[str, Any] = json.loads(self.described.read_text())
+            return found
+        return {}
+
+    def node(self, workers: int = 1, *more: str) -> "subprocess.Popen[bytes]":
+        """Start a node."""
+        few = ["--nworkers", str(workers), "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
+        there = ["--host", "127.0.0.1", "--local-directory", str(self.folder), "--death-timeout", "20"]
+        return self._start("worker", self.address, *few, *there, *more)
+
+    def _start(self, *command: str) -> "subprocess.Popen[bytes]":
+        with open(self.folder / f"{command[0]}-{len(self.started)}.log", "wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", command[0], *self.tls, *command[1:]],
+                stdout=log, stderr=log, process_group=0, env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )  # fmt: skip
+        self.started.append(process)
+        return process
+
+    def logs(self) -> str:
+        return "".join(file.read_text(errors="replace") for file in sorted(self.folder.glob("*.log")))
+
+    @staticmethod
+    def kill(process: "subprocess.Popen[bytes]") -> None:
+        """All processes of a node, or the scheduler."""
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def end(self) -> None:
+        for process in self.started[::-1]:
+            self.kill(process)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Callable[..., Nodes]]:
+    """Starts Dask schedulers, whose nodes a test starts and kills."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    made: list[Nodes] = []
+
+    def make(tls: Path | None = None) -> Nodes:
+        folder = tmp_path / f"dask-{len(made)}"
+        folder.mkdir()
+        made.append(Nodes(folder, tls))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()

@@ -23,6 +23,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset, stored_images
 from ..errors import DataError, InputError
 from ..hardware import CPU, Hardware
@@ -147,7 +148,7 @@ def unpack_evaluator(data: bytes) -> Evaluator:
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Puts tensors aside, and data sets as what they are loaded by."""
+    """Puts tensors aside; data sets become what they are loaded by."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
@@ -168,6 +169,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(value, Dataset) and value.loading:
             rest = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "images"}
             return _dataset, (dict(value.loading), pixel_digest(value), rest)
+        if isinstance(value, Batches):  # made anew from the data set, whose images it holds
+            return Batches, tuple(getattr(value, f.name) for f in fields(value) if f.init)
         return super().reducer_override(value)
 
 

@@ -248,7 +248,10 @@ class _Pieces:
         self.waiting = deque(range(len(items)))
         self.running: dict[int, Any] = {}  # futures by number
         self.tries: dict[int, int] = {}
+        self.submitted = 0
         self.avoid: dict[int, set[str]] = {}  # workers that a piece was lost on
+        self.suspects: deque[int] = deque()  # pieces whose workers were lost: one of them may have done it
+        self.alone: int | None = None  # the suspect that is tried with nothing beside it
         self.steps: dict[int, int] = {}
         self.work = work
         self.client.subscribe_topic(self.topic, lambda event: self.news.put(("report", event[1])))
@@ -261,15 +264,16 @@ class _Pieces:
 
     def run(self) -> Iterator[tuple[int, Any]]:
         last_worker = monotonic()
-        while self.waiting or self.running:
+        while self.waiting or self.running or self.suspects:
             size = self.cluster.size
+            if self.suspects and not self.waiting and not self.running:
+                self.alone = self.suspects.popleft()
+                self._submit(self.alone)
             while self.waiting and len(self.running) < size + max(LEAST_AHEAD, size // 4):
                 self._submit(self.waiting.popleft())
             last_worker = monotonic() if size else last_worker
-            if monotonic() - last_worker > self.cluster.patience:
-                raise SupernetError(
-                    f"{self.cluster.where} has had no worker for {self.cluster.patience:g} s: run it again to resume"
-                )
+            if monotonic() - last_worker > (waited := max(FIRST_WORKER_S, self.cluster.patience)):
+                raise SupernetError(f"{self.cluster.where} has had no worker for {waited:g} s: run it again to resume")
             try:
                 kind, content = self.news.get(timeout=LOOK_INTERVAL_S)
             except queue.Empty:
@@ -281,12 +285,13 @@ class _Pieces:
 
     def _submit(self, number: int) -> None:
         attempt = self.tries[number] = self.tries.get(number, 0) + 1
+        self.submitted += 1
         others = [worker for worker in self.cluster.slots if worker not in self.avoid.get(number, set())]
         avoiding = {"workers": others, "allow_other_workers": True} if number in self.avoid and others else {}
         try:
             future = self.client.submit(
                 do_piece, self.work, cloudpickle.dumps(self.items[number]), number, attempt, self.topic,
-                self.cluster.patience, self.cluster.in_child, key=f"{self.topic}-{number}-{attempt}", pure=False,
+                self.cluster.patience, self.cluster.in_child, key=f"{self.topic}-{number}-{self.submitted}", pure=False,
                 priority=-number, **avoiding,
             )  # fmt: skip
         except (OSError, RuntimeError) as error:  # Dask: the client is closed
@@ -306,7 +311,7 @@ class _Pieces:
             return None
         status = future.status
         if status in ("cancelled", "lost"):
-            raise self._scheduler_lost()
+            return self._withdrawn(number)
         del self.running[number]
         if status == "error":
             return self._dask_failed(number, future.exception())
@@ -333,10 +338,25 @@ class _Pieces:
         self.waiting.appendleft(number)
         return None
 
-    def _dask_failed(self, number: int, error: BaseException) -> tuple[int, GivenUp]:
+    def _withdrawn(self, number: int) -> None:
+        """Dask has forgotten a piece: the scheduler is gone, or lost it with a worker."""
+        try:
+            self.client.nthreads()
+        except Exception:
+            raise self._scheduler_lost() from None
+        if self.client.status != "running":
+            raise self._scheduler_lost()
+        del self.running[number]
+        self.tries[number] -= 1
+        self.waiting.appendleft(number)
+
+    def _dask_failed(self, number: int, error: BaseException) -> tuple[int, GivenUp] | None:
         from distributed.scheduler import KilledWorker, NoValidWorkerError
 
         if isinstance(error, KilledWorker):  # by Dask's own count, `distributed.scheduler.allowed-failures`
+            if number != self.alone:  # it may have waited beside the one that did it
+                self.suspects.append(number)
+                return None
             return number, GivenUp("every worker that had it was lost: it may need more memory than they have")
         if isinstance(error, NoValidWorkerError):
             return number, GivenUp("no worker is left that it could run on")
