@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest -n 2
 
-.PHONY: demo test tests test-all docs lint format clean
+.PHONY: demo test tests test-all docs lint format release clean
 
 demo: .venv/.installed  ## install, then from images to a finished model and a report, in runs/demo
 	$(BIN)/supernetic search --where "macs<=1M" --minutes 1.5 --keep 2 --out runs/demo
@@ -31,8 +31,14 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+release: .release/.made  ## wheel and sdist in dist/, checked as the package index would, and the citation
+	rm -rf dist
+	.release/bin/python -m build --quiet .
+	.release/bin/twine check --strict dist/*
+	.release/bin/cffconvert --validate
+
 clean:
-	rm -rf .venv runs .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .release dist runs .mypy_cache .pytest_cache .ruff_cache
 
 .venv/.made:
 	$(PYTHON) -m venv .venv
@@ -44,4 +50,10 @@ clean:
 
 .venv/.dev: .venv/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,export]"
+	touch $@
+
+# Tools that only a release needs; their own environment, because one of them wants an old jsonschema.
+.release/.made:
+	$(PYTHON) -m venv .release
+	.release/bin/pip install --quiet --disable-pip-version-check build==1.6.1 twine==7.0.0 cffconvert==2.0.0
 	touch $@

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import supernetic
 from supernetic import cli
 from supernetic.commands import spaces
 from supernetic.errors import SupernetError
@@ -18,7 +19,7 @@ from supernetic.errors import SupernetError
 
 def test_processes_end_with_the_same_codes(process: Callable[..., Any]) -> None:
     version = process("--version")
-    assert (version.returncode, version.stdout, version.stderr) == (0, "0.2.0\n", "")
+    assert (version.returncode, version.stdout, version.stderr) == (0, f"{supernetic.__version__}\n", "")
     assert process("spaces").returncode == 0
     bad = process("cost", "nowhere", "0")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
