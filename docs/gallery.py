@@ -3,8 +3,8 @@
     python docs/gallery.py [NAME ...]    runs what is not in runs/gallery yet; copies reports into docs/gallery
 
 The photographs of `leaves` are five classes of PlantDoc (CC BY 4.0), from SUPERNETIC_DATA/plantdoc. Everything else
-uses the embedded images or a bundled table. All runs together take about ten minutes on one processor; a report's lengths of
-training depend on the machine, as those of any search with a time limit do.
+uses the embedded images. All runs together take about ten minutes on one processor. Lengths of training of `leaves`
+depend on the machine, as those of any search with a time limit do.
 """
 
 from __future__ import annotations
@@ -23,10 +23,25 @@ LEAVES = ("Blueberry leaf", "Corn leaf blight", "Peach leaf", "Raspberry leaf", 
 LARGEST = 1_000_000  # bytes of a file that is kept
 ONE = ("--workers", "1", "--threads", "1")
 
+MODELS = "logistic,mlp:width=16+64+256,depth=1"
 JOBS: dict[str, tuple[str, ...]] = {
     "leaves": ("search", "leaves", "--image-size", "64", "--where", "macs<=10M", "--minutes", "5", *ONE),
-    "scale": ("scale", "embedded", "--minutes", "2.5", "--stages", "2", *ONE),
-    "select": ("select", "embedded", "--minutes", "1.5", "--workers", "1"),
+    "scale": (
+        *("scale", "embedded", "--limit", "2500", "--stages", "2", "--steps", "120", "--network-steps", "60", *ONE),
+        *("--population", "8", "--generations", "2", "--bases", "4", "--rounds", "2", "--order", "30"),
+    ),
+    "select": (
+        "select",
+        "embedded",
+        "--models",
+        MODELS,
+        "--sizes",
+        "100,200,400",
+        "--seeds",
+        "2",
+        "--workers",
+        "1",
+    ),
     "study": ("study", str(GALLERY / "study.toml")),
 }
 TITLES = {  # of the drawings, in their order
@@ -95,7 +110,7 @@ def drawings() -> None:
     model = RUNS / "runs/leaves/models/model-1/model.json"
     if model.exists():
         layers = json.loads(model.read_text(encoding="utf-8"))["blueprint"]
-        found["leaves-model-1"] = Blueprint(Layer(**{**r, "inputs": tuple(r["inputs"])}) for r in layers)
+        found["leaves-model-1"] = Blueprint(tuple(Layer(**{**r, "inputs": tuple(r["inputs"])}) for r in layers))
     style = (ROOT / "src/supernetic/reports/templates/style.css").read_text(encoding="utf-8")
     parts = [
         f'<h2>{TITLES[name]}</h2>\n<div class="drawing">{draw(found[name])}</div>' for name in TITLES if name in found

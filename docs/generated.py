@@ -117,7 +117,8 @@ def _row(record: tuple[str, str]) -> list[str]:
 def _sentence(text: str | None) -> str:
     """A help text as Markdown: signs that Markdown or HTML would read are kept as they are."""
     parts = " ".join((text or "").split()).split("`")
-    return "`".join(part if i % 2 else re.sub(r"([<>*_\[\]])", r"\\\1", part) for i, part in enumerate(parts))
+    plain = [re.sub(r"([>*_\[\]])", r"\\\1", part).replace("<", "&lt;") for part in parts]
+    return "`".join(part if i % 2 else plain[i] for i, part in enumerate(parts))
 
 
 # --- public names -----------------------------------------------------------------------------------------------------

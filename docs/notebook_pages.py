@@ -60,7 +60,7 @@ def run(file: Path, directory: Path) -> Any:
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(file, as_version=4)
+    notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
     client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(directory)}})
     return client.execute()
 
@@ -75,7 +75,7 @@ def _main(names: list[str]) -> None:
                 done = run(file, Path(directory))
             for cell in done.cells:
                 cell.get("metadata", {}).clear()  # times of execution
-            nbformat.write(done, file)
+            nbformat.write(done, file)  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

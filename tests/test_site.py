@@ -22,8 +22,10 @@ import supernetic
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-LOOKED_AT = """index start/photographs concepts/sharing reference/commands reference/python gallery/index
-    notebooks/own-loop papers/scarlet-nas search""".split()
+LOOKED_AT = (
+    "index", "start/photographs", "concepts/sharing", "reference/commands", "reference/python", "gallery/index",
+    "notebooks/own-loop", "papers/scarlet-nas", "search",
+)  # fmt: skip
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 sys.path.insert(0, str(DOCS))
@@ -258,7 +260,7 @@ def test_references_have_what_a_stranger_looks_for(site: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1200])
+@pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("page", LOOKED_AT)
 def test_pages_in_a_browser(address: str, browser: Any, page: str, width: int, dark: bool) -> None:
     browser.visit(f"{address}/{page}.html", width=width, dark=dark)
@@ -280,7 +282,7 @@ def test_pages_in_a_browser(address: str, browser: Any, page: str, width: int, d
 
 @pytest.mark.slow
 def test_the_search_of_the_site_finds_words(address: str, browser: Any) -> None:
-    browser.visit(f"{address}/index.html?q=stabiliser", width=1200)
+    browser.visit(f"{address}/index.html?q=stabiliser", width=1280)
     found = "return [...document.querySelectorAll('.md-search-result__item')].length"
     for _ in range(100):
         if browser.run(found):
