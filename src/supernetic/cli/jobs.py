@@ -74,6 +74,13 @@ def train(
     limit: Limit = None,
     image_size: ImageSize = None,
     valid: Valid = None,
+    calibrate: Annotated[
+        float | None,
+        typer.Option(help="Images that temperatures are fitted on: number, or share below 1. [default: 0.05]"),
+    ] = None,
+    split_seed: Annotated[
+        int | None, typer.Option(help="Seed of the draw of validation images. [default: the seed]")
+    ] = None,
     balance: Balance = "auto",
     image_cache: ImageCache = "",
     threads: Threads = None,
@@ -109,6 +116,8 @@ def train(
             limit=limit,
             image_size=image_size,
             valid=valid,
+            calibrate=calibrate,
+            split_seed=split_seed,
             balance=balance,
             threads=threads,
             device=device,
@@ -492,6 +501,9 @@ def study(
     workers: FewWorkers = 1,
     device: Device = "auto",
     precision: Precision = "no",
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write events of new trainings for TensorBoard too.")
+    ] = False,
     out: Annotated[str, typer.Option(help="Directory of the study. [default: runs/studies/NAME]")] = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -510,6 +522,7 @@ def study(
             workers=workers,
             device=device,
             precision=precision,
+            tensorboard=tensorboard,
             out=out or None,
             dry_run=dry_run,
             trust_code=trust_code,

@@ -14,6 +14,7 @@ from .. import catalog
 from ..errors import InputError, SupernetError, UnknownNameError
 from ..hardware import AUTO, Hardware
 from ..jobs.job import Job, Step, run_job
+from ..jobs.train.prepare import TENSORBOARD
 from ..progress import Event, OnEvent
 from ..result import Result
 from ..runs.directory import Run, same_settings
@@ -24,7 +25,7 @@ from .measures.measure import Measure, Measured, read_measure
 from .request import StudyRequest
 from .result import StudyResult, planned_result, read_study_result, write_result
 from .study_file import Study, read_study
-from .trainings import Cell, Training, cell_name, estimate_seconds, prepare, train_and_measure, trainings
+from .trainings import Cell, Training, cell_name, prepare, train_and_measure, trainings
 
 STUDIES_FOLDER = Path("runs/studies")
 TRAININGS_FOLDER = "trainings"  # beside the directory of a study
@@ -40,6 +41,7 @@ def study(
     precision: str = "no",
     image_size: int | None = None,
     valid: float | None = None,
+    tensorboard: bool = False,
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
@@ -53,14 +55,16 @@ def study(
     Args:
         file: The TOML file (docs/studies.md).
         data: Images, in place of those that the file names.
-        workers: Processes; each trains one supernet at a time, with one thread; on several GPUs, each on its own.
+        workers: Processes; each trains one supernet at a time, with one thread; on several GPUs, each on its own. All
+            of them score.
         device: Of variants that name none: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the
             CPU.
         precision: Of variants that name none: `no` (mixed precision), `fp16` or `bf16`.
         image_size: Pixels of the side of images, in place of what the file says.
         valid: Number or share of validation images, in place of what the file says.
+        tensorboard: Write events of new trainings for TensorBoard too, by variant and seed.
         out: Directory of the page, the tables and `study.json`; by default `runs/studies/NAME`.
-        dry_run: Check everything, estimate the time from a few steps, and write nothing.
+        dry_run: Check everything but the images, estimate the time of training and scoring, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
         on_event: Receives events of the tasks `train` and `measure`: how far each variant and seed is, how many are
             done, and remarks on trainings that failed.
@@ -68,7 +72,7 @@ def study(
     Returns:
         What the study found; of a dry run, what it would do.
     """
-    request = StudyRequest(file, data, workers, device, precision, image_size, valid)
+    request = StudyRequest(file, data, workers, device, precision, image_size, valid, tensorboard)
     return study_by(request, out=out, dry_run=dry_run, on_event=on_event)
 
 
@@ -79,7 +83,9 @@ def study_by(
     given = {name: value for name in ("image_size", "valid") if (value := getattr(request, name)) is not None}
     plan = read_study(request.file, None if request.data is None else str(request.data), given)
     path = Path(out) if out is not None else _own_directory(plan.name, _identity(plan))
-    return run_job(partial(StudyJob.prepare, request, plan, path), out=path, dry_run=dry_run, on_event=on_event)
+    return run_job(
+        partial(StudyJob.prepare, request, plan, path, dry_run), out=path, dry_run=dry_run, on_event=on_event
+    )
 
 
 @dataclass(frozen=True)
@@ -105,14 +111,19 @@ class StudyJob(Job[StudyPlan, StudyResult]):
     measure: Measure
     cells: Mapping[Cell, Training]
     spaces: Mapping[str, Space]
+    dry_run: bool
 
     @classmethod
-    def prepare(cls, request: StudyRequest, study: Study, path: Path, send: OnEvent) -> StudyJob:
+    def prepare(cls, request: StudyRequest, study: Study, path: Path, dry_run: bool, send: OnEvent) -> StudyJob:
         """Everything that can be known and refused before the first step."""
+        if request.tensorboard:
+            from ..training.display import tensorboard_writer
+
+            tensorboard_writer()  # says now if it is missing, before anything is written
         measure = read_measure(study.measure)
         folder = path.parent / TRAININGS_FOLDER
         cells, spaces = check_study(study, measure, folder, request.device, request.precision)
-        return cls(request, study, measure, cells, spaces)
+        return cls(request, study, measure, cells, spaces, dry_run)
 
     @property
     def title(self) -> str:
@@ -137,7 +148,7 @@ class StudyJob(Job[StudyPlan, StudyResult]):
     def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> StudyPlan:
         """What is left to train; bad data are found now, before anything is written."""
         todo = [t for t in self.trainings if not t.done]
-        if todo:
+        if todo and not self.dry_run:  # which decodes all images
             prepare(todo[0])
         return StudyPlan(planned_result(self.study, self.trainings, len(self.trainings) - len(todo), None))
 
@@ -149,7 +160,10 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         """One that runs every time: each training is done when its own file is there, and so is each measure."""
 
         def work(run: Run) -> None:
-            answers = train_and_measure(self.cells, self.spaces, self.measure, self.request.workers, send)
+            events = run.path / TENSORBOARD if self.request.tensorboard else None
+            answers = train_and_measure(
+                self.cells, self.spaces, self.measure, self.request.workers, send, tensorboard=events
+            )
             failed = {cell_name(cell): a for cell, a in answers.items() if isinstance(a, str)}
             for name, reason in failed.items():
                 send(Event("train", text=f"{name} failed: {reason}"))
@@ -162,10 +176,16 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         return [Step("train", "", work)]
 
     def planned(self, plan: StudyPlan) -> StudyResult:
-        """What would be done, with the time that it may take."""
-        todo = [t for t in self.trainings if not t.done]
-        seconds = estimate_seconds(todo[0]) * len(todo) / min(self.request.workers, len(todo)) if todo else None
-        return replace(plan.dry, seconds=seconds)
+        """What would be done, with the time that it may take; what is scored already is not looked at."""
+        from .estimate import estimate_seconds
+
+        once = {t.path: (t, self.spaces[variant]) for (variant, _), t in self.cells.items()}
+        todo = [(t, space) for t, space in once.values() if not t.done] if self.measure.trains else []
+        if not todo:
+            return plan.dry
+        trained, scored = estimate_seconds(todo, todo, self.measure)
+        workers = self.request.workers
+        return replace(plan.dry, seconds=trained / min(workers, len(todo)), scoring_seconds=scored / workers)
 
     def read(self, path: Path) -> StudyResult:
         """The result that the last run of the step wrote."""

@@ -21,5 +21,6 @@ class StudyRequest(Request):
     precision: str = "no"
     image_size: int | None = None
     valid: float | None = None
+    tensorboard: bool = False
 
     MINIMUM: ClassVar[Mapping[str, float]] = {"workers": 1, **IMAGE_MINIMUM}

@@ -39,7 +39,8 @@ class StudyResult(Result):
     page: str | None
     trainings: int  # of this study
     done: int  # trainings that were done before
-    seconds: float | None  # of a dry run: estimated time of the others
+    seconds: float | None  # of a dry run: estimated time of training the others
+    scoring_seconds: float | None  # and of scoring networks with them
     cpu_minutes: float  # of all trainings and their measurements
     variants: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -53,7 +54,8 @@ class StudyResult(Result):
         counted = f"{self.trainings} trainings, {self.done} of them done before" if self.trainings else "no training"
         head = f"{_count(len(self.variants), 'variant')}, {_count(len(self.seeds), 'seed')}: {counted}"
         if self.run is None:
-            rest = f"; training the others may take {duration(self.seconds)}" if self.seconds else ""
+            scoring = f" and scoring {duration(self.scoring_seconds)}" if self.scoring_seconds else ""
+            rest = f"; training the others may take {duration(self.seconds)}{scoring}" if self.seconds else ""
             return [self.title, head + rest, "dry run: nothing was trained or written"]
         claims = [line for c in self.claims for line in (f"  {c['text']}", f"    {c['sentence']}")]
         return [
@@ -191,6 +193,7 @@ def _result(
         trainings=len(trainings),
         done=done,
         seconds=seconds,
+        scoring_seconds=None,
         cpu_minutes=round(sum(t.cpu_seconds for t in trainings) / 60, 2),
         variants=tuple(v.name for v in plan.variants),
         seeds=plan.seeds,

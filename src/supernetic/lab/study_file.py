@@ -46,6 +46,8 @@ TRAINING_TYPES = {  # arguments of a training, and the types that each may have
     "limit": (int,),
     "image_size": (int,),
     "valid": (int, float),
+    "calibrate": (int, float),
+    "split_seed": (int,),
     "snapshots": (str, list),
     "device": (str,),
     "precision": (str,),

@@ -24,7 +24,7 @@ from ...samplers.named import settings_of
 from ...samplers.step import Draw, Sampler
 from ...space import Space
 from ..job import Job, Step, run_job
-from .prepare import TRAIN, PreparedTraining, loading_of, prepare_training
+from .prepare import TENSORBOARD, TRAIN, PreparedTraining, loading_of, prepare_training
 from .request import TrainRequest
 from .supernet_run import TASK
 
@@ -49,10 +49,12 @@ def train(
     snapshots: str | Sequence[str] = (),
     latency: str | Path | None = None,
     start: str | Path | None = None,
-    tensorboard: bool = False,
+    tensorboard: bool | str | Path = False,
     seed: int = 0,
     image_size: int | None = None,
     valid: float | None = None,
+    calibrate: float | None = None,
+    split_seed: int | None = None,
     balance: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -78,11 +80,14 @@ def train(
         snapshots: Steps, or shares of them such as `10%,50%`, whose weights are kept for `robustness`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
         start: A finished run of the same space to take the weights from.
-        tensorboard: Write every step for TensorBoard too.
+        tensorboard: Write every step for TensorBoard too: in the run, or in a directory that is named here.
         seed: Of all randomness.
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
+        calibrate: The same for the images that temperatures are fitted on. A twentieth by default; without any, the
+            calibrated cross-entropy cannot be measured.
+        split_seed: Of the draw of these images; by default the seed, so that other seeds validate on other images.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: none, with a word about it.
         out: The run directory.
@@ -96,7 +101,7 @@ def train(
     snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
     request = TrainRequest(
         space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
-        snapshots, latency, start, tensorboard, seed, image_size, valid, balance,
+        snapshots, latency, start, tensorboard, seed, image_size, valid, calibrate, split_seed, balance,
     )  # fmt: skip
     return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
@@ -168,7 +173,15 @@ class TrainJob(Job[TrainPlan, TrainResult]):
             tensorboard_writer()  # says now if it is missing, before anything is written
         training = prepare_training(
             request.space,
-            loading_of(request.data, request.limit, request.seed, request.image_size, request.valid),
+            loading_of(
+                request.data,
+                request.limit,
+                request.seed if request.split_seed is None else request.split_seed,
+                request.image_size,
+                request.valid,
+                request.calibrate,
+            ),
+            seed=request.seed,
             hardware=settle_hardware(request.device, request.precision, request.processes, request.threads),
             sampler=request.sampler,
             recipe=request.recipe,
@@ -205,7 +218,9 @@ class TrainJob(Job[TrainPlan, TrainResult]):
         """One: train."""
 
         def work(run: Run) -> None:
-            self.training.fit(run, send, tensorboard=self.request.tensorboard)
+            asked = self.request.tensorboard
+            events = None if asked is False else run.path / TENSORBOARD if asked is True else Path(asked)
+            self.training.fit(run, send, tensorboard=events)
 
         return [Step(TRAIN, SUPERNET, work)]
 

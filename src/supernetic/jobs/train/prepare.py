@@ -100,14 +100,20 @@ class PreparedTraining:
         settings = {**self.settings, "steps": steps, "recipe": recipe.settings()}
         return dataclasses.replace(self, recipe=recipe, settings=settings)
 
-    def fit(self, run: Run, send: OnEvent, *, tensorboard: bool = False) -> None:
-        """Train, from where the run stands; the weights are put in place at the end."""
+    def fit(self, run: Run, send: OnEvent, *, tensorboard: Path | None = None) -> None:
+        """Train, from where the run stands; the weights are put in place at the end.
+
+        Args:
+            run: The run.
+            send: Receives progress.
+            tensorboard: Where events for TensorBoard are written, if anywhere.
+        """
         from ...training.checkpoint import read
         from ...training.display import tensorboard as write_events
 
         training = self._in_processes(run)
         if tensorboard:
-            training = write_events(training, run.path / TENSORBOARD)
+            training = write_events(training, tensorboard)
         for p in training:
             text = f"loss {p.loss:.3f}, {p.images_per_s:,.0f} images/s"
             send(Event(TRAIN, text, done=p.step, total=p.steps))
@@ -161,7 +167,8 @@ def _one_of_several(
     from ...datasets import load
 
     install_policy(policy)
-    supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
+    start, weights = settings.get("start"), recipe.initial_weights
+    supernet = untrained(space, settings["stabiliser"], settings["seed"], start, weights)
     training = PreparedTraining(space, supernet, load(**settings["load"]), recipe, settings, ())
     yield from training.steps(Run(path, settings, lock) if os.environ["RANK"] == "0" else None)
 
@@ -171,6 +178,7 @@ def prepare_training(
     loading: Mapping[str, Any],
     *,
     hardware: Hardware,
+    seed: int | None = None,
     dataset: Dataset | None = None,
     sampler: str | Mapping[str, Any] | Sampler | None = None,
     recipe: str | Path | Mapping[str, Any] | Recipe | None = None,
@@ -186,8 +194,9 @@ def prepare_training(
 
     Args:
         space: The space; as text, the data complete it.
-        loading: Arguments of `datasets.load`: source, limit, seed. The seed is that of the training too.
+        loading: Arguments of `datasets.load`: source, limit, seed.
         hardware: Where it runs; of one process, the supernet is there already.
+        seed: Of the training; by default that of the data's splits.
         dataset: The data, if they are loaded already, or their outline.
         sampler: How paths are drawn; by default the recipe's, else the one that goes with the space's sharing.
         recipe: Training settings: a file, what one would hold, a recipe, or None for a modest one.
@@ -205,14 +214,15 @@ def prepare_training(
     from ...datasets import outline
     from ...training.loop import plan_for
 
-    loading, seed = dict(loading), int(loading["seed"])
+    loading, seed = dict(loading), int(loading["seed"] if seed is None else seed)
     dataset = outline(**loading) if dataset is None else dataset
     fitted, notes = fit_space(space, dataset)
     fitted = stabilised(fitted, stabiliser)
     parent = None if start is None else str(Path(start).resolve())
-    supernet = untrained(fitted, stabiliser, seed, parent)
+    settled = _recipe(recipe, sampler, steps, fitted)
+    supernet = untrained(fitted, stabiliser, seed, parent, settled.initial_weights)
     dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading, on_event)
-    settled, told = balanced(_recipe(recipe, sampler, steps, fitted), balance, dataset, classes_alike=classes_alike)
+    settled, told = balanced(settled, balance, dataset, classes_alike=classes_alike)
     batches = _batches(dataset, settled, seed, hardware.processes)
     latencies = None if latency is None else str(Path(latency).resolve())
     schedule = plan_for(supernet, batches, _with_latencies(settled, supernet.space, latencies), settled)
@@ -278,7 +288,7 @@ def _recipe(
         table = DEFAULT_RECIPE if choice is None else choice
         base = recipe(table) if isinstance(table, Mapping) else read_recipe(table)
     if sampler is None:
-        chosen = base.sampler or named_sampler(SAMPLERS[space.sharing])
+        chosen = base.sampler or named_sampler(SAMPLERS.get(space.sharing, "uniform"))
     else:
         chosen = named_sampler(sampler) if isinstance(sampler, str | Mapping) else sampler
     length = base.length if steps is None else f"{steps} steps"
@@ -296,10 +306,16 @@ def balanced(
 
 
 def loading_of(
-    data: str | Path, limit: int | None, seed: int, image_size: int | None = None, valid: float | None = None
+    data: str | Path,
+    limit: int | None,
+    seed: int,
+    image_size: int | None = None,
+    valid: float | None = None,
+    calibrate: float | None = None,
 ) -> dict[str, Any]:
     """Arguments of `datasets.load`, as a run records them."""
-    return {"source": full_source(data), "limit": limit, "seed": seed, **image_options(image_size, valid)}
+    options = image_options(image_size, valid) | ({} if calibrate is None else {"calibrate": calibrate})
+    return {"source": full_source(data), "limit": limit, "seed": seed, **options}
 
 
 def image_options(image_size: int | None, valid: float | None) -> dict[str, Any]:

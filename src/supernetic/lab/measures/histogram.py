@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from ...jobs.train.supernet_run import TASK
-from ...ranking.robustness import subnets
 from ...runs.directory import read_records
 from ...runs.files import METRICS
 from ...space import Space
@@ -36,7 +35,7 @@ class Histogram(Scored):
 
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
         """Score random networks, and read the loss curve from the run."""
-        scores = self.scores(run, subnets(trained_space(run), n=self.n), report)
+        scores = self.scores(run, self.networks(trained_space(run)), report)
         finite = scores[np.isfinite(scores)]
         curve = [(r["step"], r["loss"]) for r in read_records(run / METRICS) if r["task"] == TASK]
         half = next(loss for step, loss in curve if step >= curve[-1][0] / 2)
