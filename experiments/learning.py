@@ -42,7 +42,7 @@ from supernetic.training.recipe import Recipe, recipe
 
 RUNS = Path("runs/learning")
 SECONDS = 80  # of one thread, for each training
-LONG_SECONDS = 360
+LONG_SECONDS = 300
 WARM_STEPS, TIMED_STEPS = 3, 12
 LAST = 0.1  # the share of the steps whose mean loss is the training loss at the end
 NETWORKS, LONG_NETWORKS, IMAGES = 200, 500, 500

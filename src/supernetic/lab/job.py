@@ -224,6 +224,8 @@ def check_study(
             metrics = measure.check(spaces[variant.name])
         except InputError as error:
             raise InputError(f"variant {variant.name!r}: {error}") from None
+        if plan.condition and variant.name == plan.condition.variant and plan.condition.metric not in metrics:
+            raise UnknownNameError("metric in the condition", plan.condition.metric, metrics)
         for c in plan.claims:
             if variant.name in (c.variant, c.other) and c.metric not in metrics:
                 raise UnknownNameError(f"metric in the claim {c.text!r}:", c.metric, metrics)

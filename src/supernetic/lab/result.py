@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from ..result import Result
 from ..runs.directory import Run
 from ..runs.files import REPORT, RESULT
 from ..text import duration
-from .claims import Verdict, judge
+from .claims import UNDECIDED, Verdict, judge
 from .csv_tables import claims_csv, measures_csv, summary_csv
 from .measures.measure import Measure, Measured
 from .seed_spread import Spread, Values, spread
@@ -114,6 +114,9 @@ def write_result(
     pooled = {name: measure.pooled(seeds) for name, seeds in by_variant.items() if seeds}
     values = _values(by_variant, pooled)
     verdicts = tuple(judge(c, values.get(c.metric, {}), exact=not measure.trains) for c in plan.claims)
+    unmet = plan.condition.unmet(values.get(plan.condition.metric, {})) if plan.condition else ""
+    if unmet:
+        verdicts = tuple(replace(v, verdict=UNDECIDED, reason=unmet) for v in verdicts)
     summary = {v: {metric: spread(of, v) for metric, of in values.items() if of.get(v)} for v in by_variant}
     run.write("measures.csv", measures_csv(_rows(by_variant, pooled)))
     run.write("summary.csv", summary_csv(summary))

@@ -107,8 +107,13 @@ def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
     label = record["measure"].get("score", "valid/accuracy").partition("/")[2].replace("_", "-")
     series = []
     for v in variants:
-        steps, losses = zip(*chosen[v]["curve"], strict=True)
-        series.append(plots.Line(v, steps, losses, f"series {style_of(figure['variants'].index(v))}"))
+        curve = chosen[v]["curve"]
+        style = f"series {style_of(figure['variants'].index(v))}"
+        series.append(plots.Line(v, [p[0] for p in curve], [p[1] for p in curve], style))
+        known = [p for p in curve if len(p) > 2 and p[2] is not None]
+        for sign in (-1, 1) if known else ():  # one standard deviation of single steps to either side
+            edge = [p[1] + sign * p[2] for p in known]
+            series.append(plots.Line("", [p[0] for p in known], edge, f"{style} faint"))
     if series:
         yield Plot(
             f"training loss, seed {first}",

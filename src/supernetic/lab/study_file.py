@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, UnknownNameError
-from .claims import Claim, read_claim
+from .claims import Claim, Condition, read_claim, read_condition
 
 TRAINING_TYPES = {  # arguments of a training, and the types that each may have
     "space": (str, dict),
@@ -55,7 +55,7 @@ TRAINING_TYPES = {  # arguments of a training, and the types that each may have
 TYPE_NAMES = {str: "text", dict: "a table", list: "a list", int: "a number", float: "a share"}
 TABLE_KEYS, LIST_KEYS = ("base", "measure", "grid"), ("figures", "claims")
 TEXT_KEYS = ("title", "source", "scale", "data")
-STUDY_KEYS = ("from", "seeds", *TEXT_KEYS, *TABLE_KEYS, *LIST_KEYS)
+STUDY_KEYS = ("from", "seeds", "condition", *TEXT_KEYS, *TABLE_KEYS, *LIST_KEYS)
 FIGURE_KEYS = ("title", "variants", "metrics", "caption")
 MAX_NESTED_FILES = 5
 REPLACES = " replaces"  # marks a recipe that replaces the earlier one; nobody writes such a key in TOML
@@ -95,6 +95,7 @@ class Study:
     variants: tuple[Variant, ...]
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = field(default=())
+    condition: Condition | None = None  # without which no claim is judged
 
 
 def read_study(path: str | Path, data: str | None = None, training: Mapping[str, Any] | None = None) -> Study:
@@ -126,7 +127,7 @@ def read_merged(path: Path, depth: int = 0) -> Record:
         raise InputError(f"{path}: not readable as TOML: {error}") from None
     if unknown := [key for key in own if key not in STUDY_KEYS]:
         raise InputError(f"{path}: {UnknownNameError('key of a study', unknown[0], STUDY_KEYS)}")
-    for key in TABLE_KEYS:
+    for key in (*TABLE_KEYS, "condition"):
         _require(f"{key} must be a table", own.get(key, {}), dict)
     own = _with_recipes(own, path.parent)
     before = own.pop("from", [])
@@ -241,6 +242,7 @@ def _study(name: str, table: Record, data: str | None, given: Mapping[str, Any])
         variants=variants,
         figures=tuple(_figure(f, names) for f in _tables("figures", table)) or (Figure("", tuple(names)),),
         claims=tuple(read_claim(c, names) for c in _tables("claims", table)),
+        condition=read_condition(table.get("condition", {}), names),
     )
 
 
