@@ -73,7 +73,7 @@ def test_damaged_directories(small: Path) -> None:
     labels = (small / "labels.npz").read_bytes()
     np.savez(small / "labels.npz", train=np.arange(60) % 4, test=np.arange(21) % 4)
     with pytest.raises(DataError, match=r"test\.webp must be a sheet of 21 square tiles, got 160x32 pixels"):
-        read(small)
+        read(small).pixels(np.arange(81), None, None)
     np.savez(small / "labels.npz", train=np.arange(60) % 4 - 1, test=np.arange(20) % 4)
     with pytest.raises(DataError, match="labels must be 0 to 3, got -1 for image 0"):
         read(small)
@@ -90,7 +90,7 @@ def test_damaged_directories(small: Path) -> None:
     whole = (small / "train_1.webp").read_bytes()
     (small / "train_1.webp").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"train_1\.webp cannot be decoded"):
-        read(small)
+        read(small).pixels(np.arange(80), None, None)
     (small / "test.webp").unlink()
     with pytest.raises(DataError, match=r"has labels but no test\.webp"):
         read(small)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from supernetic.errors import InputError
-from supernetic.lab.claims import judge, read_claim
+from supernetic.lab.claims import judge, read_claim, read_condition
 
 VALUES = {"a": {0: 0.50, 1: 0.52, 2: 0.51}, "b": {0: 0.30, 1: 0.31, 2: 0.33}, "c": {0: 0.50, 1: 0.49, 2: 0.53}}
 BASE = {"text": "so it is", "metric": "tau"}
@@ -74,3 +74,20 @@ def test_a_verdict_in_words() -> None:
 def test_bad_claims_are_refused(table: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_claim({**BASE, **table}, list(VALUES))
+
+
+def test_claims_are_undecided_while_the_condition_is_not_met() -> None:
+    condition = read_condition({"metric": "tau", "variant": "a", "at_least": 0.3}, ["a", "b"])
+    assert condition is not None
+    assert condition.unmet({"a": {0: 0.5, 1: 0.4}, "b": {0: 0.0}}) == ""
+    assert condition.unmet({"a": {0: 0.3, 1: 0.1}}) == "tau of a is 0.200, at least 0.3 is needed"
+    assert "not measured" in condition.unmet({})
+    assert read_condition({}, ["a"]) is None
+    for bad, said in (
+        ({"metric": "tau", "variant": "c", "at_least": 0.3}, "variant in the condition"),
+        ({"metric": "tau", "variant": "a"}, "got no at_least"),
+        ({"metric": "tau", "variant": "a", "at_least": "high"}, "at_least must be a number"),
+        ({"metrics": "tau"}, "key of the condition"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read_condition(bad, ["a", "b"])

@@ -43,6 +43,19 @@ def test_the_page_can_be_built_again(finished: Path) -> None:
     assert page.read_text() == before
 
 
+def test_a_supernet_that_does_not_order_decides_nothing(tiny: Path, finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished.parent / "trainings", tmp_path / "trainings")
+    condition = 'condition = { metric = "tau@random", variant = "none", at_least = 1 }'
+    tiny.write_text(tiny.read_text().replace('source = "ours"', f'source = "ours"\n{condition}'))
+    claim = study(tiny, out=tmp_path / "out").claims[0]
+    assert claim["verdict"] == "undecided"
+    assert "tau@random of none is" in claim["reason"]
+    assert claim["reason"] in (tmp_path / "out/report.html").read_text()
+    tiny.write_text(tiny.read_text().replace('"tau@random", variant = "none"', '"tau@rnd", variant = "none"'))
+    with pytest.raises(InputError, match="metric in the condition"):
+        study(tiny, out=tmp_path / "out")
+
+
 def test_done_trainings_are_not_repeated(tiny: Path, finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished.parent / "trainings", tmp_path / "trainings")
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("trainings/*/*.safetensors")}

@@ -12,6 +12,7 @@ RESULT = StudyResult(
     trainings=4,
     done=1,
     seconds=None,
+    scoring_seconds=None,
     cpu_minutes=1.25,
     variants=("none", "identity"),
     seeds=(0, 1),

@@ -12,7 +12,7 @@ from supernetic import catalog
 from supernetic.errors import InputError
 from supernetic.lab.measures.measure import read_measure
 from supernetic.lab.study_file import Study, Variant, read_study
-from supernetic.lab.trainings import Training, locked, train_and_measure, trainings
+from supernetic.lab.trainings import Training, _parts, locked, train_and_measure, trainings
 from supernetic.progress import Event
 from supernetic.runs.directory import read_records
 
@@ -104,3 +104,19 @@ def test_progress_counts_new_and_finished_trainings_apart(finished: Path, tmp_pa
 def test_times_are_kept(finished: Path) -> None:
     records = [read_records(f) for f in finished.parent.glob("trainings/*/timings.jsonl")]
     assert all("supernet" in {r["task"] for r in found} for found in records)
+
+
+def test_workers_share_out_the_networks_of_few_supernets(finished: Path) -> None:
+    plan = read_study(finished.parent / "tiny.toml")
+    measure = read_measure(plan.measure)
+    space = catalog.space(plan.variants[0].training["space"])
+    training = Training({}, finished.parent / "trainings" / "any")
+    one, four = (_parts([(("none", 0), training, space)], measure, workers) for workers in (1, 4))
+    assert (len(one), len(four)) == (1, 4)
+    archs = [a for _, _, scoring in four for a in scoring.archs]
+    assert archs == sorted(archs)
+    assert set(archs) == set(one[0][2].archs)
+    twice = _parts([(("none", s), Training({}, Path(f"t{s}")), space) for s in range(4)], measure, 4)
+    assert len(twice) == 4  # each has a supernet of its own
+    shared = _parts([((name, 0), training, space) for name in ("a", "b")], measure, 1)
+    assert len(shared) == 1  # variants with the same training

@@ -76,3 +76,26 @@ def test_stabilisers_may_start_as_skips() -> None:
 def test_unknown_start() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'identity'"):
         initialise(nn.Module(), stabiliser="identy")
+
+
+def test_weights_as_torch_draws_them() -> None:
+    blueprint = catalog.space("nasbench201:cells=1,channels=32").blueprint((3, 3, 3, 3, 3, 3))
+    network = Network(blueprint)
+    initialise(network, seed=0, weights="torch")
+    for unit in units(network).values():
+        op = unit.op
+        if op is None or op.weight.numel() < 500:
+            continue
+        plain: nn.Module = (
+            nn.Linear(op.in_features, op.out_features)
+            if isinstance(op, nn.Linear)
+            else nn.Conv2d(op.in_channels, op.out_channels, op.kernel_size[0], groups=op.groups)
+        )
+        theirs = plain.weight
+        assert isinstance(theirs, torch.Tensor)
+        assert op.weight.std().item() == pytest.approx(theirs.std().item(), rel=0.1)
+        assert op.weight.abs().max().item() == pytest.approx(theirs.abs().max().item(), rel=0.05)
+        if op.bias is not None:
+            assert op.bias.abs().max() > 0
+    with pytest.raises(UnknownNameError, match="initial weights"):
+        initialise(network, weights="xavier")

@@ -292,6 +292,31 @@ def latency(
 
 
 @app.command()
+def features(
+    run: Annotated[str, typer.Argument(help="Directory of a training whose space is a chain of layers.")],
+    layer: Annotated[int, typer.Option(help="Number of the layer, from 1.")] = 3,
+    arch: Annotated[
+        str, typer.Option(help="Network whose earlier layers are run: name or encoding. [default: a random one]")
+    ] = "",
+    images: Annotated[int, typer.Option(help="Number of validation images.")] = 32,
+    maps: Annotated[int, typer.Option(help="Channels of each option in the picture of feature maps.")] = 8,
+    device: Device = "auto",
+    seed: Seed = 0,
+    out: Annotated[str, typer.Option(help="Directory for drawings of similarities, angles and feature maps.")] = "",
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> None:
+    """Compare what the options of one layer of a supernet make of the same images."""
+    from ..commands.features import features as job
+
+    result = job(
+        run, layer=layer, arch=arch, images=images, maps=maps, device=device, seed=seed, out=out or None,
+        trust_code=trust_code,
+    )  # fmt: skip
+    print_result(result, as_json)
+
+
+@app.command()
 def robustness(
     runs: Annotated[list[str], typer.Argument(help="Trainings that differ in their seed, or one with snapshots.")],
     n: Annotated[int, typer.Option("-n", help="Number of random networks to compare by.")] = 1024,

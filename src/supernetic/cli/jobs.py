@@ -81,6 +81,13 @@ def train(
     image_size: ImageSize = None,
     valid: Valid = None,
     skip_bad: SkipBad = False,
+    calibrate: Annotated[
+        float | None,
+        typer.Option(help="Images that temperatures are fitted on: number, or share below 1. [default: 0.05]"),
+    ] = None,
+    split_seed: Annotated[
+        int | None, typer.Option(help="Seed of the draw of validation images. [default: the seed]")
+    ] = None,
     balance: Balance = "auto",
     image_cache: ImageCache = "",
     threads: Threads = None,
@@ -117,6 +124,8 @@ def train(
             image_size=image_size,
             valid=valid,
             skip_bad=skip_bad,
+            calibrate=calibrate,
+            split_seed=split_seed,
             balance=balance,
             threads=threads,
             device=device,
@@ -532,6 +541,7 @@ def study(
     insecure: Insecure = False,
     device: Device = "auto",
     precision: Precision = "no",
+    track: Track = [],  # noqa: B006
     out: Annotated[str, typer.Option(help="Directory of the study. [default: runs/studies/NAME]")] = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -554,6 +564,7 @@ def study(
             out=out or None,
             dry_run=dry_run,
             trust_code=trust_code,
+            track=track,
             on_event=on_event,
         )
     print_result(result, as_json)

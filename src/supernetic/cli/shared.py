@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 GROUPS = {  # of commands in the help, the most used first
     "From images to models": ("search", "resume", "report", "predict", "finish", "export", "derive"),
     "Other long jobs": ("select", "scale", "train", "study"),
-    "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness"),
+    "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness", "features"),
     "Data sets": ("data",),
 }
 

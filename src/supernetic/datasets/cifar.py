@@ -20,7 +20,7 @@ from ..errors import DataError
 from .dataset import Images, Labels
 from .known import CIFAR10_CLASSES
 from .sheets import NPM_IMAGES, NPM_LABELS, read_npm, whole
-from .source import Source
+from .source import Source, from_arrays
 
 PYTHON_FILES = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
 BINARY_FILES = [f"{name}.bin" for name in PYTHON_FILES]
@@ -95,7 +95,7 @@ def _planes(rows: Any) -> Images:
 def _join(path: Path, batches: list[Batch]) -> Source:
     images = np.concatenate([b[0] for b in batches])
     labels = {"train": np.concatenate([b[1] for b in batches[:-1]]), "test": batches[-1][1]}
-    return whole("cifar10", str(path), images, labels, CIFAR10_CLASSES)
+    return whole("cifar10", str(path), from_arrays(images), labels, CIFAR10_CLASSES)
 
 
 class _Array:

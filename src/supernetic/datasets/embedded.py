@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DataError
 from .known import EMBEDDED, FASHION_MNIST_CLASSES
 from .sheets import tiles, whole
-from .source import Source
+from .source import Source, from_arrays
 
 DATA_FOLDER = Path(__file__).with_name("data")
 SHEET_FILE = ("fashion_mnist.png", "7043f8b51b388dc20ba803b2c70839a1c7575d4b83d70da083cd3832532a240a")
@@ -28,7 +28,7 @@ def read() -> Source:
         labels = {split: file[split].astype(np.int64) for split in ("train", "test")}
     count = sum(map(len, labels.values()))
     images = tiles(SHEET_FILE[0], _bundled(*SHEET_FILE), count, RESOLUTION_PIXELS)
-    return whole(EMBEDDED, EMBEDDED, images, labels, FASHION_MNIST_CLASSES, licence="MIT")
+    return whole(EMBEDDED, EMBEDDED, from_arrays(images), labels, FASHION_MNIST_CLASSES, licence="MIT")
 
 
 def _bundled(name: str, digest: str) -> bytes:

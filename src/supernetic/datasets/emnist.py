@@ -18,7 +18,7 @@ from ..errors import DataError
 from .dataset import Images, Labels
 from .known import Known, locate
 from .sheets import whole
-from .source import Source
+from .source import Source, from_arrays
 
 NAME = "emnist"  # and the beginning of the names of its parts
 DIGITS, CAPITALS = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -69,7 +69,7 @@ def read(known: Known) -> Source:
     first = FIRST_LABEL.get(part, 0)
     images = np.concatenate([pixels for pixels, _ in parts.values()])
     labels = {split: values.astype(np.int64) - first for split, (_, values) in parts.items()}
-    return whole(known.name, str(path), images, labels, tuple(CLASSES[part]), known.licence)
+    return whole(known.name, str(path), from_arrays(images), labels, tuple(CLASSES[part]), known.licence)
 
 
 def _from_idx(folders: list[Path], part: str) -> dict[str, tuple[Images, Labels]] | None:

@@ -10,6 +10,8 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from math import isqrt
 from pathlib import Path
 
@@ -19,9 +21,9 @@ from PIL import Image
 from ..errors import DataError
 from .arrays import read_npz
 from .cache import cached
-from .dataset import Images, Labels
+from .dataset import Images, Indices, Labels
 from .known import CIFAR10_CLASSES, FASHION_MNIST_CLASSES
-from .source import Source, from_arrays
+from .source import Pixels, Source, from_arrays
 
 NPM_IMAGES = [f"data_batch_{i}.png" for i in range(1, 6)] + ["test_batch.png"]
 NPM_ROWS = 10_000  # images in each file
@@ -45,16 +47,24 @@ def read(path: Path) -> Source:
     for split, paths in files.items():
         if not paths:
             raise DataError(f"{path} has labels but no {split}.webp")
-    data = [(p.name, p.read_bytes()) for paths in files.values() for p in paths]
     counts = {split: len(values) for split, values in labels.items()}
     sizes = [n for split, paths in files.items() for n in _shares(counts[split], len(paths))]
 
-    def decode() -> Images:
-        parts = [tiles(f"{path / name}", content, n) for (name, content), n in zip(data, sizes, strict=True)]
-        return np.concatenate(parts)
+    @cache
+    def images() -> Images:
+        data = [(p.name, p.read_bytes()) for paths in files.values() for p in paths]
 
-    images = cached([content for _, content in data] + [repr(sizes).encode()], decode)
-    return whole(path.resolve().name.replace("_", "-"), str(path), images, labels, classes)
+        def decode() -> Images:
+            parts = [tiles(f"{path / name}", content, n) for (name, content), n in zip(data, sizes, strict=True)]
+            return np.concatenate(parts)
+
+        return cached([content for _, content in data] + [repr(sizes).encode()], decode)
+
+    def pixels(rows: Indices, resolution: int | None, gray: bool | None) -> tuple[Images, list[str]]:
+        return from_arrays(images())(rows, resolution, gray)
+
+    source = whole(path.resolve().name.replace("_", "-"), str(path), pixels, labels, classes)
+    return replace(source, resolution=_side(files["test"][0], _shares(counts["test"], len(files["test"]))[0]))
 
 
 def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
@@ -88,18 +98,18 @@ def read_npm(path: Path, files: Mapping[str, bytes]) -> Source:
     if train.shape != (5 * NPM_ROWS,) or test.shape != (NPM_ROWS,):
         expected = f"{5 * NPM_ROWS} and {NPM_ROWS}"
         raise DataError(f"{path}: there must be {expected} labels, got {train.size} and {test.size}")
-    return whole("cifar10", str(path), images, labels, CIFAR10_CLASSES)
+    return whole("cifar10", str(path), from_arrays(images), labels, CIFAR10_CLASSES)
 
 
 def whole(
-    name: str, path: str, images: Images, labels: Mapping[str, Labels], classes: Sequence[str], licence: str = ""
+    name: str, path: str, pixels: Pixels, labels: Mapping[str, Labels], classes: Sequence[str], licence: str = ""
 ) -> Source:
     """A source whose images stand in the order of its splits.
 
     Args:
         name: of the data set.
         path: where it comes from.
-        images: all images.
+        pixels: of all images.
         labels: by split.
         classes: their names.
         licence: of the images.
@@ -113,7 +123,7 @@ def whole(
     wrong = np.flatnonzero((joined < 0) | (joined >= len(classes)))
     if len(wrong):
         raise DataError(f"{path}: labels must be 0 to {len(classes) - 1}, got {joined[wrong[0]]} for image {wrong[0]}")
-    return Source(name, path, joined, tuple(classes), given, from_arrays(images), licence)
+    return Source(name, path, joined, tuple(classes), given, pixels, licence)
 
 
 def tiles(what: str, data: bytes, count: int, resolution: int | None = None) -> Images:
@@ -140,6 +150,15 @@ def tiles(what: str, data: bytes, count: int, resolution: int | None = None) -> 
         raise DataError(f"{what} must be a sheet of {count} square tiles, got {width}x{height} pixels")
     cut = sheet.reshape(height // resolution, resolution, width // resolution, resolution, channels).swapaxes(1, 2)
     return np.ascontiguousarray(cut.reshape(-1, resolution, resolution, channels)[:count])
+
+
+def _side(file: Path, count: int) -> int | None:
+    """Pixels of a tile's side, by the header of its sheet; None if that cannot be read, which decoding will say."""
+    try:
+        with Image.open(file) as image:
+            return isqrt(image.width * image.height // count) or None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
 
 
 def _decode(what: str, data: bytes) -> Images:

@@ -1,4 +1,8 @@
-"""Claims about variants, and their verdicts: held, did not hold, not significant, not measured."""
+"""Claims about variants, and their verdicts: held, did not hold, not significant, not measured, undecided.
+
+A study may have a condition, such as that its plain supernets order networks at all: while that is not met, its claims
+are undecided, whatever the intervals say.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ RELATIONS = (*VARIANT_RELATIONS, *NUMBER_RELATIONS)
 CLAIM_KEYS = ("text", "metric", "variant", "margin", *RELATIONS)
 DEFAULT_MARGIN = 0.05  # differences up to it do not count, in the unit of the metric
 HELD, DID_NOT_HOLD = "held", "did not hold"
-NOT_SIGNIFICANT, NOT_MEASURED = "not significant", "not measured"
+NOT_SIGNIFICANT, NOT_MEASURED, UNDECIDED = "not significant", "not measured", "undecided"
+CONDITION_KEYS = ("metric", "variant", "at_least")
 
 
 @dataclass(frozen=True)
@@ -36,11 +41,12 @@ class Verdict:
     """The verdict on a claim. `value` is the difference from the other variant or number, with its 95 % interval."""
 
     claim: Claim
-    verdict: str  # held, did not hold, not significant, not measured
+    verdict: str  # held, did not hold, not significant, not measured, undecided
     value: float
     low: float
     high: float
     n: int  # seeds
+    reason: str = ""  # why it is undecided
 
     def sentence(self) -> str:
         """The verdict in words, with its numbers."""
@@ -50,7 +56,8 @@ class Verdict:
         against = f"{c.variant} minus {c.other}" if isinstance(c.other, str) else f"{c.variant}, minus {c.other:g}"
         interval = f" [{self.low:+.3f}, {self.high:+.3f}]" if isfinite(self.low) else ", one seed: no interval"
         seeds = f"{self.n} {'seed' if self.n == 1 else 'seeds'}"
-        return f"{self.verdict}: {c.metric} of {against} is {self.value:+.3f}{interval}, {seeds}"
+        because = f" ({self.reason})" if self.reason else ""
+        return f"{self.verdict}{because}: {c.metric} of {against} is {self.value:+.3f}{interval}, {seeds}"
 
     def to_json(self) -> dict[str, Any]:
         """A plain record; what is undefined is null."""
@@ -65,6 +72,7 @@ class Verdict:
             "other": c.other,
             **numbers,
             "n": self.n,
+            **({"reason": self.reason} if self.reason else {}),
             "sentence": self.sentence(),
         }
 
@@ -110,6 +118,54 @@ def _number(text: str, key: str, value: Any) -> float:
     if type(value) not in (int, float):
         raise InputError(f"the claim {text!r}: {key} must be a number, got {value!r}")
     return float(value)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must be true of a variant before any claim is judged: the mean of a metric is at least a number."""
+
+    metric: str
+    variant: str
+    at_least: float
+
+    def unmet(self, values: Values) -> str:
+        """Why claims cannot be judged; empty if they can.
+
+        Args:
+            values: The metric by variant and seed.
+
+        Returns:
+            The reason.
+        """
+        own = spread(values, self.variant)
+        if own.n and own.mean >= self.at_least:
+            return ""
+        found = f"{own.mean:.3f}" if own.n else "not measured"
+        return f"{self.metric} of {self.variant} is {found}, at least {self.at_least:g} is needed"
+
+
+def read_condition(table: Mapping[str, Any], variants: Sequence[str]) -> Condition | None:
+    """Read the condition of a study file.
+
+    Args:
+        table: The table `[condition]`; an empty one is none.
+        variants: Names of the variants of the study.
+
+    Returns:
+        The condition, if there is one.
+    """
+    if not table:
+        return None
+    for key in table:
+        if key not in CONDITION_KEYS:
+            raise UnknownNameError("key of the condition", key, CONDITION_KEYS)
+    if missing := [k for k in CONDITION_KEYS if k not in table]:
+        raise InputError(f"the condition needs {', '.join(CONDITION_KEYS)}, got no {missing[0]}")
+    if table["variant"] not in variants:
+        raise UnknownNameError("variant in the condition", str(table["variant"]), variants)
+    if type(table["at_least"]) not in (int, float):
+        raise InputError(f"the condition: at_least must be a number, got {table['at_least']!r}")
+    return Condition(str(table["metric"]), str(table["variant"]), float(table["at_least"]))
 
 
 def judge(claim: Claim, values: Values, *, exact: bool = False) -> Verdict:

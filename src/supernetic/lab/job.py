@@ -20,11 +20,12 @@ from ..runs.directory import Run, same_settings
 from ..runs.files import RESULT
 from ..runs.trust import opens_runs
 from ..space import Space
+from ..tracking import Track
 from .measures.measure import Measure, Measured, read_measure
 from .request import StudyRequest
 from .result import StudyResult, planned_result, read_study_result, write_result
 from .study_file import Study, read_study
-from .trainings import Cell, Training, cell_name, estimate_seconds, prepare, train_and_measure, trainings
+from .trainings import Cell, Training, cell_name, prepare, train_and_measure, trainings
 
 STUDIES_FOLDER = Path("runs/studies")
 TRAININGS_FOLDER = "trainings"  # beside the directory of a study
@@ -43,6 +44,7 @@ def study(
     out: str | Path | None = None,
     dry_run: bool = False,
     trust_code: bool = False,
+    track: Track = (),
     on_event: OnEvent | None = None,
 ) -> StudyResult:
     """Run the study of a TOML file.
@@ -53,15 +55,18 @@ def study(
     Args:
         file: The TOML file (docs/studies.md).
         data: Images, in place of those that the file names.
-        workers: Processes; each trains one supernet at a time, with one thread; on several GPUs, each on its own.
+        workers: Processes; each trains one supernet at a time, with one thread; on several GPUs, each on its own. All
+            of them score.
         device: Of variants that name none: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`: a GPU that CUDA knows, else the
             CPU.
         precision: Of variants that name none: `no` (mixed precision), `fp16` or `bf16`.
         image_size: Pixels of the side of images, in place of what the file says.
         valid: Number or share of validation images, in place of what the file says.
         out: Directory of the page, the tables and `study.json`; by default `runs/studies/NAME`.
-        dry_run: Check everything, estimate the time from a few steps, and write nothing.
+        dry_run: Check everything but the images, estimate the time of training and scoring, and write nothing.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
+        track: Trackers that show the trainings as they run: `tensorboard`, `wandb`, `mlflow`, or one of your own
+            (docs/tracking.md).
         on_event: Receives events of the tasks `train` and `measure`: how far each variant and seed is, how many are
             done, and remarks on trainings that failed.
 
@@ -69,17 +74,23 @@ def study(
         What the study found; of a dry run, what it would do.
     """
     request = StudyRequest(file, data, workers, device, precision, image_size, valid)
-    return study_by(request, out=out, dry_run=dry_run, on_event=on_event)
+    return study_by(request, out=out, dry_run=dry_run, on_event=on_event, track=track)
 
 
 def study_by(
-    request: StudyRequest, *, out: str | Path | None = None, dry_run: bool = False, on_event: OnEvent | None = None
+    request: StudyRequest,
+    *,
+    out: str | Path | None = None,
+    dry_run: bool = False,
+    on_event: OnEvent | None = None,
+    track: Track = (),
 ) -> StudyResult:
     """Do what a request says."""
     given = {name: value for name in ("image_size", "valid") if (value := getattr(request, name)) is not None}
     plan = read_study(request.file, None if request.data is None else str(request.data), given)
     path = Path(out) if out is not None else _own_directory(plan.name, _identity(plan))
-    return run_job(partial(StudyJob.prepare, request, plan, path), out=path, dry_run=dry_run, on_event=on_event)
+    prepare = partial(StudyJob.prepare, request, plan, path, dry_run)
+    return run_job(prepare, out=path, dry_run=dry_run, on_event=on_event, track=track)
 
 
 @dataclass(frozen=True)
@@ -105,14 +116,15 @@ class StudyJob(Job[StudyPlan, StudyResult]):
     measure: Measure
     cells: Mapping[Cell, Training]
     spaces: Mapping[str, Space]
+    dry_run: bool
 
     @classmethod
-    def prepare(cls, request: StudyRequest, study: Study, path: Path, send: OnEvent) -> StudyJob:
+    def prepare(cls, request: StudyRequest, study: Study, path: Path, dry_run: bool, send: OnEvent) -> StudyJob:
         """Everything that can be known and refused before the first step."""
         measure = read_measure(study.measure)
         folder = path.parent / TRAININGS_FOLDER
         cells, spaces = check_study(study, measure, folder, request.device, request.precision)
-        return cls(request, study, measure, cells, spaces)
+        return cls(request, study, measure, cells, spaces, dry_run)
 
     @property
     def title(self) -> str:
@@ -130,6 +142,10 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         """Each once: variants may share them."""
         return list({t.path: t for t in self.cells.values()}.values()) if self.measure.trains else []
 
+    def training_folders(self, path: Path) -> Mapping[Path, str]:
+        """Those of the trainings, by variant and seed."""
+        return {t.path: cell_name(cell) for cell, t in reversed(self.cells.items())} if self.measure.trains else {}
+
     def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
         """A study of the same name and title goes on, whatever its file says now."""
         return all(settings.get(k) == v for k, v in _identity(self.study).items())
@@ -137,7 +153,7 @@ class StudyJob(Job[StudyPlan, StudyResult]):
     def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> StudyPlan:
         """What is left to train; bad data are found now, before anything is written."""
         todo = [t for t in self.trainings if not t.done]
-        if todo:
+        if todo and not self.dry_run:  # which decodes all images
             prepare(todo[0])
         return StudyPlan(planned_result(self.study, self.trainings, len(self.trainings) - len(todo), None))
 
@@ -162,10 +178,16 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         return [Step("train", "", work)]
 
     def planned(self, plan: StudyPlan) -> StudyResult:
-        """What would be done, with the time that it may take."""
-        todo = [t for t in self.trainings if not t.done]
-        seconds = estimate_seconds(todo[0]) * len(todo) / min(self.request.workers, len(todo)) if todo else None
-        return replace(plan.dry, seconds=seconds)
+        """What would be done, with the time that it may take; what is scored already is not looked at."""
+        from .estimate import estimate_seconds
+
+        once = {t.path: (t, self.spaces[variant]) for (variant, _), t in self.cells.items()}
+        todo = [(t, space) for t, space in once.values() if not t.done] if self.measure.trains else []
+        if not todo:
+            return plan.dry
+        trained, scored = estimate_seconds(todo, todo, self.measure)
+        workers = self.request.workers
+        return replace(plan.dry, seconds=trained / min(workers, len(todo)), scoring_seconds=scored / workers)
 
     def read(self, path: Path) -> StudyResult:
         """The result that the last run of the step wrote."""
@@ -204,6 +226,8 @@ def check_study(
             metrics = measure.check(spaces[variant.name])
         except InputError as error:
             raise InputError(f"variant {variant.name!r}: {error}") from None
+        if plan.condition and variant.name == plan.condition.variant and plan.condition.metric not in metrics:
+            raise UnknownNameError("metric in the condition", plan.condition.metric, metrics)
         for c in plan.claims:
             if variant.name in (c.variant, c.other) and c.metric not in metrics:
                 raise UnknownNameError(f"metric in the claim {c.text!r}:", c.metric, metrics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from ..result import Result
 from ..runs.directory import Run
 from ..runs.files import REPORT, RESULT
 from ..text import duration
-from .claims import Verdict, judge
+from .claims import UNDECIDED, Verdict, judge
 from .csv_tables import claims_csv, measures_csv, summary_csv
 from .measures.measure import Measure, Measured
 from .seed_spread import Spread, Values, spread
@@ -40,7 +40,8 @@ class StudyResult(Result):
     page: str | None
     trainings: int  # of this study
     done: int  # trainings that were done before
-    seconds: float | None  # of a dry run: estimated time of the others
+    seconds: float | None  # of a dry run: estimated time of training the others
+    scoring_seconds: float | None  # and of scoring networks with them
     cpu_minutes: float  # of all trainings and their measurements
     variants: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -54,7 +55,8 @@ class StudyResult(Result):
         counted = f"{self.trainings} trainings, {self.done} of them done before" if self.trainings else "no training"
         head = f"{_count(len(self.variants), 'variant')}, {_count(len(self.seeds), 'seed')}: {counted}"
         if self.run is None:
-            rest = f"; training the others may take {duration(self.seconds)}" if self.seconds else ""
+            scoring = f" and scoring {duration(self.scoring_seconds)}" if self.scoring_seconds else ""
+            rest = f"; training the others may take {duration(self.seconds)}{scoring}" if self.seconds else ""
             return [self.title, head + rest, "dry run: nothing was trained or written"]
         claims = [line for c in self.claims for line in (f"  {c['text']}", f"    {c['sentence']}")]
         return [
@@ -113,6 +115,9 @@ def write_result(
     pooled = {name: measure.pooled(seeds) for name, seeds in by_variant.items() if seeds}
     values = _values(by_variant, pooled)
     verdicts = tuple(judge(c, values.get(c.metric, {}), exact=not measure.trains) for c in plan.claims)
+    unmet = plan.condition.unmet(values.get(plan.condition.metric, {})) if plan.condition else ""
+    if unmet:
+        verdicts = tuple(replace(v, verdict=UNDECIDED, reason=unmet) for v in verdicts)
     summary = {v: {metric: spread(of, v) for metric, of in values.items() if of.get(v)} for v in by_variant}
     run.write("measures.csv", measures_csv(_rows(by_variant, pooled)))
     run.write("summary.csv", summary_csv(summary))
@@ -192,6 +197,7 @@ def _result(
         trainings=len(trainings),
         done=done,
         seconds=seconds,
+        scoring_seconds=None,
         cpu_minutes=round(sum(t.cpu_seconds for t in trainings) / 60, 2),
         variants=tuple(v.name for v in plan.variants),
         seeds=plan.seeds,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..reports import svg as plots
-from ..reports.series_plots import HEIGHT, WIDTH, Plot, Series, categories, matrix, scatter, style_of
+from ..reports.series_plots import HEIGHT, WIDTH, Plot, Series, categories, clouds, matrix, scatter, style_of
 
 Record = Mapping[str, Any]
 METRIC_LABELS = {
@@ -72,6 +72,19 @@ def _usage(record: Record, figure: Record) -> Iterator[Plot]:
             )
 
 
+def _columns(record: Record, figure: Record) -> Iterator[Plot]:
+    """Every column against all others, for the first variant."""
+    names = record["measure"]["columns"]
+    values = record["measured"][0]["details"]["columns"]
+    for i, name in enumerate(names):
+        groups = [
+            (style_of(j), [*zip(values[i], values[j], strict=True)]) for j in range(len(names)) if j != i and values[i]
+        ]
+        if groups:
+            yield Plot(f"{name} of networks, and what other columns say", clouds(groups, name, "others, %"))
+    yield from _bars(record, figure)
+
+
 def _similarity(record: Record, figure: Record) -> Iterator[Plot]:
     """A matrix of options for every variant and layer, averaged over seeds."""
     for variant in figure["variants"]:
@@ -94,8 +107,13 @@ def _histogram(record: Record, figure: Record) -> Iterator[Plot]:
     label = record["measure"].get("score", "valid/accuracy").partition("/")[2].replace("_", "-")
     series = []
     for v in variants:
-        steps, losses = zip(*chosen[v]["curve"], strict=True)
-        series.append(plots.Line(v, steps, losses, f"series {style_of(figure['variants'].index(v))}"))
+        curve = chosen[v]["curve"]
+        style = f"series {style_of(figure['variants'].index(v))}"
+        series.append(plots.Line(v, [p[0] for p in curve], [p[1] for p in curve], style))
+        known = [p for p in curve if len(p) > 2 and p[2] is not None]
+        for sign in (-1, 1) if known else ():  # one standard deviation of single steps to either side
+            edge = [p[1] + sign * p[2] for p in known]
+            series.append(plots.Line("", [p[0] for p in known], edge, f"{style} faint"))
     if series:
         yield Plot(
             f"training loss, seed {first}",
@@ -124,6 +142,7 @@ def _bars(record: Record, figure: Record) -> Iterator[Plot]:
 PLOTS_BY_MEASURE: dict[str, Callable[[Record, Record], Iterator[Plot]]] = {
     "ranking": _ranking,
     "usage": _usage,
+    "columns": _columns,
     "similarity": _similarity,
     "histogram": _histogram,
 }
@@ -134,6 +153,8 @@ def legend(record: Record, figure: Record) -> list[tuple[str, str]]:
     names = figure["variants"]
     if record["measure"]["kind"] == "usage":
         names = _operations(record)
+    if record["measure"]["kind"] == "columns":
+        names = record["measure"]["columns"]
     return [(style_of(i), name) for i, name in enumerate(names)]
 
 

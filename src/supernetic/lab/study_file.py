@@ -35,7 +35,7 @@ from typing import Any
 
 from ..errors import InputError, UnknownNameError
 from ..reading import read_toml, reason
-from .claims import Claim, read_claim
+from .claims import Claim, Condition, read_claim, read_condition
 
 TRAINING_TYPES = {  # arguments of a training, and the types that each may have
     "space": (str, dict),
@@ -47,6 +47,8 @@ TRAINING_TYPES = {  # arguments of a training, and the types that each may have
     "limit": (int,),
     "image_size": (int,),
     "valid": (int, float),
+    "calibrate": (int, float),
+    "split_seed": (int,),
     "snapshots": (str, list),
     "device": (str,),
     "precision": (str,),
@@ -54,7 +56,7 @@ TRAINING_TYPES = {  # arguments of a training, and the types that each may have
 TYPE_NAMES = {str: "text", dict: "a table", list: "a list", int: "a number", float: "a share"}
 TABLE_KEYS, LIST_KEYS = ("base", "measure", "grid"), ("figures", "claims")
 TEXT_KEYS = ("title", "source", "scale", "data")
-STUDY_KEYS = ("from", "seeds", *TEXT_KEYS, *TABLE_KEYS, *LIST_KEYS)
+STUDY_KEYS = ("from", "seeds", "condition", *TEXT_KEYS, *TABLE_KEYS, *LIST_KEYS)
 FIGURE_KEYS = ("title", "variants", "metrics", "caption")
 MAX_NESTED_FILES = 5
 MOST_VARIANTS = 10_000
@@ -96,6 +98,7 @@ class Study:
     variants: tuple[Variant, ...]
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = field(default=())
+    condition: Condition | None = None  # without which no claim is judged
 
 
 def read_study(path: str | Path, data: str | None = None, training: Mapping[str, Any] | None = None) -> Study:
@@ -127,7 +130,7 @@ def read_merged(path: Path, depth: int = 0) -> Record:
         raise InputError(f"{path}: not readable as TOML: {reason(error)}") from None
     if unknown := [key for key in own if key not in STUDY_KEYS]:
         raise InputError(f"{path}: {UnknownNameError('key of a study', unknown[0], STUDY_KEYS)}")
-    for key in TABLE_KEYS:
+    for key in (*TABLE_KEYS, "condition"):
         _require(f"{key} must be a table", own.get(key, {}), dict)
     own = _with_recipes(own, path.parent)
     before = own.pop("from", [])
@@ -245,6 +248,7 @@ def _study(name: str, table: Record, data: str | None, given: Mapping[str, Any])
         variants=variants,
         figures=tuple(_figure(f, names) for f in _tables("figures", table)) or (Figure("", tuple(names)),),
         claims=tuple(read_claim(c, names) for c in _tables("claims", table)),
+        condition=read_condition(table.get("condition", {}), names),
     )
 
 

@@ -14,7 +14,7 @@ from ..reports.rendering import TEMPLATES, fill, flat, write_page
 from ..reports.summary_text import MINUS, SPACE, UNKNOWN, listed, signed
 from ..runs.directory import naming_damage
 from ..runs.files import REPORT
-from .claims import DID_NOT_HOLD, HELD, NOT_MEASURED, NOT_SIGNIFICANT
+from .claims import DID_NOT_HOLD, HELD, NOT_MEASURED, NOT_SIGNIFICANT, UNDECIDED
 from .study_figures import figure_plots, legend
 
 RECORD_FILE, FIGURES_FOLDER = "study.json", "figures"
@@ -31,6 +31,7 @@ VERDICT_STYLES = {
     NOT_SIGNIFICANT: "open",
     "not shown": "open",  # what records of earlier versions say for not significant
     NOT_MEASURED: "open",
+    UNDECIDED: "open",
 }
 LEGEND_ROW_HEIGHT = 16  # pixels, in a plot that is a file of its own
 STANDALONE_STYLE = (
@@ -151,7 +152,8 @@ def _claim(claim: Mapping[str, Any]) -> str:
         else ", no interval"
     )
     seeds = f"{claim['n']}{SPACE}seed{'s' if claim['n'] > 1 else ''}"
-    return f"{claim['metric']}, {claim['variant']} {MINUS} {other}: {value}{bounds}, {seeds}"
+    because = f". {claim['reason']}" if claim.get("reason") else ""
+    return f"{claim['metric']}, {claim['variant']} {MINUS} {other}: {value}{bounds}, {seeds}{because}"
 
 
 def table(record: Mapping[str, Any], variants: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:

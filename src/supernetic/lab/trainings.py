@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
-from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any
+from time import process_time
+from typing import Any
 
+import numpy as np
 from filelock import FileLock
 
 from .. import __version__, catalog
@@ -22,6 +21,7 @@ from ..jobs.train.fit_space import stabilised
 from ..jobs.train.job import train
 from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, loading_of, prepare_training
 from ..parallel.folders import map_in_folders
+from ..parallel.workers import kept_workers, on_cluster
 from ..progress import Event, OnEvent
 from ..runs.directory import append_records, read_records
 from ..runs.files import RESULT, SUPERNET, TIMINGS
@@ -29,16 +29,13 @@ from ..runs.trust import with_policy
 from ..samplers.named import sampler as named_sampler
 from ..samplers.named import settings_of
 from ..space import Space
-from .measures.measure import Measure, Measured, Report
+from .measures.measure import Measure, Measured, Report, Scoring
 from .study_file import Study, Variant
 
-if TYPE_CHECKING:
-    pass
-
 KEY_LETTERS = 16
-TRAINING_PERCENT = 90  # of the progress of a cell; the rest is measuring
-PLAIN_ARGUMENTS = ("space", "stabiliser", "limit", "snapshots", "image_size", "valid")  # passed on as they are
-ESTIMATE_STEPS = 4  # that an estimate of the time is made from
+PLAIN_ARGUMENTS = (  # passed on as they are
+    "space", "stabiliser", "limit", "snapshots", "image_size", "valid", "calibrate", "split_seed",
+)  # fmt: skip
 
 Cell = tuple[str, int]  # variant and seed
 
@@ -127,19 +124,15 @@ def prepare(training: Training) -> Any:
 
     a = training.arguments
     hardware = Hardware.from_settings(a)
-    loading = loading_of(a["data"], a.get("limit"), a["seed"], a.get("image_size"), a.get("valid"))
-    stabiliser = a.get("stabiliser", "")
-    return prepare_training(a["space"], loading, hardware=hardware, recipe=recipe(a["recipe"]), stabiliser=stabiliser)
-
-
-def estimate_seconds(training: Training) -> float:
-    """Seconds that a training would take, from its first steps, which are timed now."""
-    job = prepare(training)
-    steps = job.steps(None)
-    next(steps)
-    began = perf_counter()
-    timed_steps = sum(1 for _ in islice(steps, ESTIMATE_STEPS))
-    return (perf_counter() - began) / max(1, timed_steps) * float(job.settings["steps"]) if timed_steps else 0.0
+    split_seed = a.get("split_seed", a["seed"])
+    loading = loading_of(
+        a["data"], a.get("limit"), split_seed, a.get("image_size"), a.get("valid"),
+        calibrate=a.get("calibrate"),
+    )  # fmt: skip
+    return prepare_training(
+        a["space"], loading,
+        hardware=hardware, seed=a["seed"], recipe=recipe(a["recipe"]), stabiliser=a.get("stabiliser", ""),
+    )  # fmt: skip
 
 
 # --- in workers -------------------------------------------------------------------------------------------------------
@@ -154,6 +147,9 @@ def train_and_measure(
 ) -> dict[Cell, Measured | str]:
     """Train what is not trained yet, and measure everything.
 
+    All workers train, then all score, then all measure. Where there are more workers than supernets to score, several
+    share the networks of one.
+
     Args:
         cells: The trainings by variant and seed.
         spaces: The spaces by variant.
@@ -165,62 +161,132 @@ def train_and_measure(
         By variant and seed, what was measured, or a text that says why the training failed.
     """
     seeds = list(dict.fromkeys(seed for _, seed in cells))
-    order = sorted(cells, key=lambda c: (cells[c].done, seeds.index(c[1])))  # all variants of a seed, then the next
+    order = sorted(cells, key=lambda c: seeds.index(c[1]))  # all variants of a seed, then the next
     if not measure.trains:
         return {c: measure(cells[c].path, spaces[c[0]], lambda *_: None) for c in order}
-    items = [(cells[c], measure, spaces[c[0]]) for c in order]
     device = next((d for c in order if (d := cells[c].arguments["device"]) == CUDA), "cpu")  # of all GPUs, if any
-    answers = map_in_folders(
-        with_policy(_in_folder), items, [cells[c].path for c in order], workers, _progress(order, cells, on_event),
-        Hardware(device).environments(), done=RESULT, given_up=lambda _, reason: f"given up: {reason}",
-    )  # fmt: skip
-    return {c: a if isinstance(a, str) else Measured(**a) for c, a in zip(order, answers, strict=True)}
+
+    def share_out(
+        work: Callable[[Any, Report], Any], items: Sequence[Any], folders: Sequence[Path], watch: Callable[..., None]
+    ) -> list[Any]:
+        return map_in_folders(
+            with_policy(work), items, folders, workers, watch, Hardware(device).environments(),
+            done=RESULT, given_up=lambda _, reason: f"given up: {reason}",
+        )  # fmt: skip
+
+    with kept_workers():
+        todo = [c for c in order if not cells[c].done]
+        told = share_out(
+            train_one, [cells[c] for c in todo], [cells[c].path for c in todo], _progress("train", todo, on_event)
+        )
+        failed = {c: text for c, text in zip(todo, told, strict=True) if text}
+        left = [c for c in order if c not in failed]
+        parts = _parts([(c, cells[c], spaces[c[0]]) for c in left], measure, 1 if on_cluster() else workers)
+        watch = _progress("measure", [c for c, *_ in parts], on_event, counts=False)
+        told = share_out(score_part, [scoring for *_, scoring in parts], [path for _, path, _ in parts], watch)
+        failed |= {c: text for (c, *_), text in zip(parts, told, strict=True) if text}
+        left = [c for c in order if c not in failed]
+        items = [(measure, spaces[c[0]]) for c in left]
+        told = share_out(measure_one, items, [cells[c].path for c in left], _progress("measure", left, on_event))
+    answers = {c: a if isinstance(a, str) else Measured(**a) for c, a in zip(left, told, strict=True)}
+    return {c: failed[c] if c in failed else answers[c] for c in order}
 
 
-def _in_folder(item: tuple[tuple[Training, Measure, Space], Path], report: Report) -> dict[str, Any] | str:
-    """The work on one training, wherever its folder is; the answer as plain data."""
-    (training, measure, space), folder = item
-    answer = train_and_measure_one((replace(training, path=folder), measure, space), report)
-    return answer if isinstance(answer, str) else asdict(answer)
+def _parts(
+    supernets: Sequence[tuple[Cell, Training, Space]], measure: Measure, workers: int
+) -> list[tuple[Cell, Path, Scoring]]:
+    """What is to be scored, each part by one worker; networks that begin alike stay together."""
+    once = {training.path: (cell, space) for cell, training, space in supernets}
+    scorings = [(cell, path, s) for path, (cell, space) in once.items() for s in measure.scorings(space, path)]
+    shares = -(-workers // max(1, len(scorings)))
+    return [
+        (cell, path, scoring._replace(archs=[tuple(a) for a in archs.tolist()]))
+        for cell, path, scoring in scorings
+        for archs in np.array_split(np.array(sorted(scoring.archs), dtype=np.int8), shares)
+        if len(archs)
+    ]
 
 
-def _progress(order: Sequence[Cell], cells: Mapping[Cell, Training], on_event: OnEvent) -> Callable[..., None]:
+def _progress(task: str, order: Sequence[Cell], on_event: OnEvent, *, counts: bool = True) -> Callable[..., None]:
     """Turns the progress of workers into events: of each cell, in percent, and of how many cells are done."""
-    tasks = ["measure" if cells[c].done else "train" for c in order]
-    done_cells: Counter[str] = Counter()
+    finished = 0
 
     def progress(number: int, done: int, total: int) -> None:
-        task = tasks[number]
+        nonlocal finished
+        if not counts:  # measuring is not over when everything is scored
+            done = min(done, total - 1)
         on_event(Event(task, item=cell_name(order[number]), done=done, total=total))
         if done == total:
-            done_cells[task] += 1
-            on_event(Event(task, done=done_cells[task], total=tasks.count(task)))
+            finished += 1
+            on_event(Event(task, done=finished, total=len(order)))
 
     return progress
 
 
-def train_and_measure_one(item: tuple[Training, Measure, Space], report: Report) -> Measured | str:
-    """Train one supernet if that was not done yet, then measure it; runs in a worker.
+def train_one(item: tuple[Training, Path], report: Report) -> str:
+    """Train one supernet, in a worker.
 
     Args:
-        item: The training, the measure, and the space of the variant.
+        item: The training, and its folder where the worker is.
         report: Called with the progress in percent.
 
     Returns:
-        What was measured, or a text that says why the training failed: the others go on.
+        Why it failed, or nothing: the others go on.
     """
-    training, measure, space = item
-    answer: Measured | str
+    asked, folder = item
+    training, reason = replace(asked, path=folder), ""
     try:
-        with locked(training.path):
-            if not training.done:
-                with recorded_time(training.path, "train"):
+        with locked(folder):
+            if not training.done:  # another variant, or another study, may have asked for the same
+                with recorded_time(folder, "train"):
                     _train(training, report)
-            with recorded_time(training.path, "measure"):
-                rest = 99 - TRAINING_PERCENT
-                answer = measure(
-                    training.path, space, lambda n, of: report(TRAINING_PERCENT + rest * n // max(1, of), 100)
-                )
+    except SupernetError as error:
+        reason = str(error)
+    report(100, 100)
+    return reason
+
+
+def score_part(item: tuple[Scoring, Path], report: Report) -> str:
+    """Score some networks with a supernet, in a worker, on the device that it was trained on; the run keeps the scores.
+
+    Args:
+        item: The networks, and the folder of the training.
+        report: Called with the progress in percent.
+
+    Returns:
+        Why it failed, or nothing.
+    """
+    from ..jobs.train.score import score
+
+    scoring, folder = item
+    reason = ""
+    try:
+        with recorded_time(folder, "measure"):
+            score(
+                folder, scoring.space, scoring.archs, **scoring.how,
+                progress=lambda n, of: report(99 * n // max(1, of), 100),
+            )  # fmt: skip
+    except SupernetError as error:
+        reason = str(error)
+    report(100, 100)
+    return reason
+
+
+def measure_one(item: tuple[tuple[Measure, Space], Path], report: Report) -> dict[str, Any] | str:
+    """Measure one supernet whose networks are scored, in a worker.
+
+    Args:
+        item: The measure and the space of the variant, and the folder of the training.
+        report: Called with the progress in percent.
+
+    Returns:
+        What was measured, as plain data, or a text that says why it failed.
+    """
+    (measure, space), folder = item
+    answer: dict[str, Any] | str
+    try:
+        with locked(folder), recorded_time(folder, "measure"):
+            answer = asdict(measure(folder, space, lambda n, of: report(99 * n // max(1, of), 100)))
     except SupernetError as error:
         answer = str(error)
     report(100, 100)
@@ -232,7 +298,7 @@ def _train(training: Training, report: Report) -> None:
 
     def watch(event: Event) -> None:
         if event.total:
-            report(TRAINING_PERCENT * event.done // event.total, 100)
+            report(99 * event.done // event.total, 100)
 
     arguments = {**training.arguments, "recipe": recipe(training.arguments["recipe"])}
     train(**arguments, out=training.path, on_event=watch)

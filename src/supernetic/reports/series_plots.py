@@ -103,11 +103,13 @@ def _line(frame: plots.Frame, s: Series, places: Sequence[str], shift: float, la
 
 def scatter(points: Sequence[Sequence[float]], score: str, style: str) -> str:
     """Truth over prediction."""
-    frame = plots.Frame(
-        plots.axis((p[1] for p in points), f"predicted {score}", n=5),
-        plots.axis((p[0] for p in points), "truth, %", n=5),
-        WIDTH,
-        HEIGHT,
-    )
-    body = f'<g class="series {style}">{plots.cloud(frame, [(p[1], p[0]) for p in points])}</g>'
-    return frame.svg(body, f"truth against predicted {score} of {len(points)} networks")
+    return clouds([(style, [(p[1], p[0]) for p in points])], f"predicted {score}", "truth, %")
+
+
+def clouds(groups: Sequence[tuple[str, Sequence[tuple[float, float]]]], x: str, y: str) -> str:
+    """Points (x, y) of several series, each with its style."""
+    every = [p for _, points in groups for p in points]
+    across, up = plots.axis((p[0] for p in every), x, n=5), plots.axis((p[1] for p in every), y, n=5)
+    frame = plots.Frame(across, up, WIDTH, HEIGHT)
+    body = "".join(f'<g class="series {style}">{plots.cloud(frame, list(points))}</g>' for style, points in groups)
+    return frame.svg(body, f"{y.partition(',')[0]} against {x} of {len(every)} networks")

@@ -18,6 +18,7 @@ from .guided import Guided
 from .hierarchical import Hierarchical
 from .sandwich import Sandwich
 from .settings import read_fields
+from .single import Single
 from .step import Sampler
 from .strict_fair import StrictFair
 from .uniform import Uniform
@@ -31,6 +32,7 @@ SAMPLERS: Mapping[str, type] = {
     "budgeted": Budgeted,
     "guided": Guided,
     "fixed": Fixed,
+    "single": Single,
 }
 
 

@@ -540,5 +540,5 @@ def deep_narrow() -> Space:
 
 @cache
 def shallow_wide() -> Space:
-    """Return a bundled space of few wide blocks, in the manner of BigNAS."""
+    """Return a bundled space of few wide blocks, which stands in for BigNAS's."""
     return read(DATA_DIR / "shallow-wide.toml")

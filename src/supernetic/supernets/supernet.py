@@ -38,10 +38,17 @@ class Supernet(nn.Module):
         seed: Of the weights; torch's own generator by default.
         zero_residual: Whether blocks with a shortcut start as their shortcut.
         stabiliser: How stabilisers start: `random` or `identity`.
+        weights: How all other weights start: `he` or `torch`.
     """
 
     def __init__(
-        self, space: Space, *, seed: int | None = None, zero_residual: bool = False, stabiliser: str = "random"
+        self,
+        space: Space,
+        *,
+        seed: int | None = None,
+        zero_residual: bool = False,
+        stabiliser: str = "random",
+        weights: str = "he",
     ) -> None:
         super().__init__()
         self.stabilised = space
@@ -59,7 +66,7 @@ class Supernet(nn.Module):
         self.in_channels, self.resolutions, self.classes = _images_and_classes(space)
         self._programs: dict[Arch, Program] = {}
         self._used: dict[tuple[Layer, str], dict[str, tuple[Unit, View | None]]] = {}
-        initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser)
+        initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser, weights=weights)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_programs": {}, "_used": {}}

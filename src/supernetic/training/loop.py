@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
+from statistics import stdev
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -122,7 +123,8 @@ def fit(
         images += seen * worker.world
         last = done == plan.steps
         if run and (last or done % log_every == 0):
-            run.append(METRICS, [{"task": name, "step": done, "loss": sum(losses) / len(losses), "lr": lr}])
+            spread = {"loss_sd": stdev(losses)} if len(losses) > 1 else {}
+            run.append(METRICS, [{"task": name, "step": done, "loss": sum(losses) / len(losses), "lr": lr, **spread}])
             losses.clear()
         if run and validate and done in validate[0]:
             metrics = {k: jsonable(v) for k, v in worker.validated(validate[1]).items()}

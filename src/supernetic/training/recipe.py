@@ -57,6 +57,7 @@ class Recipe:
 
     sync_bn: bool = False  # BN over the batches of all processes that train together, not over each one's part
 
+    initial_weights: Literal["he", "torch"] = "he"  # of a supernet; see `nn.initialise`
     sampler: Sampler | None = None  # of a supernet's paths; none for a network
     shared_lr: float = 1.0  # factor on the learning rate of stem and head, which every path trains
     shared_update: Literal["step", "path"] = "step"  # update stem and head once per step, or after every path
@@ -93,6 +94,7 @@ class Recipe:
             self.sync_bn or None
         )  # recorded where it is used: records from before it was there stay valid
         table["balance"] = None if self.balance == "none" else self.balance  # likewise
+        table["initial_weights"] = None if self.initial_weights == "he" else self.initial_weights
         return {k: list(v) if isinstance(v, tuple) else v for k, v in table.items() if v is not None}
 
 

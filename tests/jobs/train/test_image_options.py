@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from supernetic import catalog
 from supernetic.datasets.image_files import ImageFiles
 from supernetic.errors import InputError
 from supernetic.jobs.search.job import SearchJob
@@ -18,6 +19,7 @@ from supernetic.jobs.select.request import SelectRequest
 from supernetic.jobs.train.job import TrainJob, train
 from supernetic.jobs.train.prepare import loading_of
 from supernetic.jobs.train.request import TrainRequest
+from supernetic.jobs.train.score import SUBSET_METRICS, score
 from supernetic.progress import ignore
 
 
@@ -63,6 +65,26 @@ def test_a_training_at_that_size_with_that_many_validation_images() -> None:
     assert training.settings["load"]["resolution"] == 20
     assert len(training.dataset.splits["valid"]) == 50
     assert training.batches().batch(0)[0].shape[2:] == (20, 20)
+
+
+def test_other_seeds_may_validate_on_the_same_images(tmp_path: Path) -> None:
+    """And without images for temperatures, all others are trained on; scores need none of them."""
+    space = "macro:channels=4,resolution=8,head=16"
+    splits, weights = [], []
+    for seed in (0, 1):
+        request = TrainRequest(space, limit=300, steps=1, seed=seed, split_seed=5, calibrate=0)
+        training = TrainJob.prepare(request, ignore).training
+        splits.append(training.dataset.splits)
+        weights.append(next(training.supernet.parameters()))
+    assert len(splits[0]["calibrate"]) == 0
+    assert all(np.array_equal(splits[0][name], splits[1][name]) for name in splits[0])
+    assert not weights[0].equal(weights[1])
+    own = TrainJob.prepare(TrainRequest(space, limit=300, steps=1, seed=1), ignore).training.dataset.splits
+    assert not np.array_equal(own["valid"], splits[1]["valid"])
+    run = train(space, limit=300, steps=1, calibrate=0, split_seed=5, out=tmp_path / "run").run
+    assert run is not None
+    answers = score(run, catalog.space(space), [(0,) * 8, (1,) * 8])
+    assert set(answers[0]) == set(SUBSET_METRICS)
 
 
 def test_a_space_that_says_something_else_is_refused() -> None:

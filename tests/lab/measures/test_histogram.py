@@ -20,6 +20,17 @@ def test_scores_and_the_curve(run: Path) -> None:
     assert found.values["sd"] == pytest.approx(np.std(scores, ddof=1))
     assert (found.values["lowest"], found.values["highest"]) == (scores.min(), scores.max())
     losses = [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert [loss for _, loss in found.details["curve"]] == losses
+    assert [loss for _, loss, _ in found.details["curve"]] == losses
     assert (found.values["loss"], found.values["loss half-way"]) == (losses[-1], losses[1])  # steps 1, 2, 3
     assert set(found.values) == set(measure.check(Macro()))
+
+
+def test_the_spread_of_single_steps(run: Path) -> None:
+    """Recorded beside the mean of every few steps."""
+    steps = [
+        {"task": "supernet", "step": s, "loss": 2.0, "loss_sd": sd} for s, sd in ((50, 9.0), (100, 0.3), (150, 0.4))
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(r) + "\n" for r in steps))
+    found = Histogram(n=8, valid=20)(run, Macro(), lambda *_: None)
+    assert found.values["loss sd"] == pytest.approx(np.sqrt((0.3**2 + 0.4**2) / 2))  # of the second half
+    assert found.details["curve"][0] == [50, 2.0, 9.0]

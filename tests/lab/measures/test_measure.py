@@ -11,7 +11,7 @@ from supernetic.lab.measures.ranking import Ranking
 
 def test_settings_are_fields() -> None:
     made = read_measure({"kind": "ranking", "truth": "mean_acc", "sizes": [5, 10], "valid": 100})
-    assert made == Ranking("mean_acc", sizes=(5, 10), valid=100)
+    assert made == Ranking(truth="mean_acc", sizes=(5, 10), valid=100)
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,5 @@ def test_bad_settings_are_refused(settings: dict[str, Any], said: str) -> None:
 def test_every_kind_exists() -> None:
     for kind in MEASURE_CLASSES:
         truth = {"truth": "mean_acc"} if kind in ("ranking", "usage") else {}
-        assert isinstance(read_measure({"kind": kind, **truth}), Measure)
+        columns = {"columns": ["mean_acc", "params"]} if kind == "columns" else {}
+        assert isinstance(read_measure({"kind": kind, **truth, **columns}), Measure)

@@ -35,7 +35,7 @@ def test_numbers_are_those_of_the_scores(run: Path) -> None:
 
 
 def test_joint_tau_a_cuts_sizes_as_the_table_does() -> None:
-    measure = Ranking("x", sizes=(10, 25, 50))
+    measure = Ranking(truth="x", sizes=(10, 25, 50))
     values = [{"score@10": 3.0, "score@25": 2.0, "score@50": 2.0}, {"score@10": 1.0, "score@25": 1.5, "score@50": 1.5}]
     small = {i: Measured(v, {"networks": 20}) for i, v in enumerate(values)}
     assert measure.pooled(small) == {"joint tau_a": -1.0}  # of two sizes, 10 and 20
@@ -59,4 +59,4 @@ def test_missing_tables_are_refused() -> None:
     bad: dict[str, Any]
     for bad in ({"score": "test/accuracy"}, {"bn": "none"}, {"sizes": (1,)}, {"random": 1}, {"valid": -1}):
         with pytest.raises(InputError):
-            Ranking("mean_acc", **bad)
+            Ranking(truth="mean_acc", **bad)

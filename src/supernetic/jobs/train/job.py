@@ -54,6 +54,8 @@ def train(
     image_size: int | None = None,
     valid: float | None = None,
     skip_bad: bool = False,
+    calibrate: float | None = None,
+    split_seed: int | None = None,
     balance: str = "auto",
     out: str | Path | None = None,
     dry_run: bool = False,
@@ -85,6 +87,9 @@ def train(
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
             from. A tenth by default.
         skip_bad: Leave out images that cannot be read; without it, they are refused. The report lists them.
+        calibrate: The same for the images that temperatures are fitted on. A twentieth by default; without any, the
+            calibrated cross-entropy cannot be measured.
+        split_seed: Of the draw of these images; by default the seed, so that other seeds validate on other images.
         balance: Of unequal classes: `none`, `weights` (in the loss), `sampling` (equally many images of each in an
             epoch), or `auto`: none, with a word about it.
         out: The run directory.
@@ -100,7 +105,7 @@ def train(
     snapshots = [t.strip() for t in snapshots.split(",") if t.strip()] if isinstance(snapshots, str) else snapshots
     request = TrainRequest(
         space, source_of(data), sampler, recipe, steps, stabiliser, limit, threads, device, precision, processes,
-        snapshots, latency, start, seed, image_size, valid, skip_bad, balance,
+        snapshots, latency, start, seed, image_size, valid, skip_bad, calibrate, split_seed, balance,
     )  # fmt: skip
     return run_job(partial(TrainJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event, track=track)
 
@@ -169,7 +174,16 @@ class TrainJob(Job[TrainPlan, TrainResult]):
         request.check_texts()
         training = prepare_training(
             request.space,
-            loading_of(request.data, request.limit, request.seed, request.image_size, request.valid, request.skip_bad),
+            loading_of(
+                request.data,
+                request.limit,
+                request.seed if request.split_seed is None else request.split_seed,
+                request.image_size,
+                request.valid,
+                request.skip_bad,
+                request.calibrate,
+            ),
+            seed=request.seed,
             hardware=settle_hardware(request.device, request.precision, request.processes, request.threads),
             sampler=request.sampler,
             recipe=request.recipe,

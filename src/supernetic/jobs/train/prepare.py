@@ -156,7 +156,8 @@ def _one_of_several(
     from ...datasets import load
 
     install_policy(policy)
-    supernet = untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"))
+    start, weights = settings.get("start"), recipe.initial_weights
+    supernet = untrained(space, settings["stabiliser"], settings["seed"], start, weights)
     training = PreparedTraining(space, supernet, load(**settings["load"]), recipe, settings, ())
     yield from training.steps(Run(path, settings, lock) if os.environ["RANK"] == "0" else None)
 
@@ -166,6 +167,7 @@ def prepare_training(
     loading: Mapping[str, Any],
     *,
     hardware: Hardware,
+    seed: int | None = None,
     dataset: Dataset | None = None,
     sampler: str | Mapping[str, Any] | Sampler | None = None,
     recipe: str | Path | Mapping[str, Any] | Recipe | None = None,
@@ -181,8 +183,9 @@ def prepare_training(
 
     Args:
         space: The space; as text, the data complete it.
-        loading: Arguments of `datasets.load`: source, limit, seed. The seed is that of the training too.
+        loading: Arguments of `datasets.load`: source, limit, seed.
         hardware: Where it runs; of one process, the supernet is there already.
+        seed: Of the training; by default that of the data's splits.
         dataset: The data, if they are loaded already, or their outline.
         sampler: How paths are drawn; by default the recipe's, else the one that goes with the space's sharing.
         recipe: Training settings: a file, what one would hold, a recipe, or None for a modest one.
@@ -200,14 +203,15 @@ def prepare_training(
     from ...datasets import outline
     from ...training.loop import plan_for
 
-    loading, seed = dict(loading), int(loading["seed"])
+    loading, seed = dict(loading), int(loading["seed"] if seed is None else seed)
     dataset = outline(**loading) if dataset is None else dataset
     fitted, notes = fit_space(space, dataset)
     fitted = stabilised(fitted, stabiliser)
     parent = None if start is None else str(Path(start).resolve())
-    supernet = untrained(fitted, stabiliser, seed, parent)
+    settled = _recipe(recipe, sampler, steps, fitted)
+    supernet = untrained(fitted, stabiliser, seed, parent, settled.initial_weights)
     dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading, on_event)
-    settled, told = balanced(_recipe(recipe, sampler, steps, fitted), balance, dataset, classes_alike=classes_alike)
+    settled, told = balanced(settled, balance, dataset, classes_alike=classes_alike)
     batches = _batches(dataset, settled, seed, hardware.processes)
     latencies = None if latency is None else str(Path(latency).resolve())
     schedule = plan_for(supernet, batches, _with_latencies(settled, supernet.space, latencies), settled)
@@ -273,7 +277,7 @@ def _recipe(
         table = DEFAULT_RECIPE if choice is None else choice
         base = recipe(table) if isinstance(table, Mapping) else read_recipe(table)
     if sampler is None:
-        chosen = base.sampler or named_sampler(SAMPLERS[space.sharing])
+        chosen = base.sampler or named_sampler(SAMPLERS.get(space.sharing, "uniform"))
     else:
         chosen = named_sampler(sampler) if isinstance(sampler, str | Mapping) else sampler
     length = base.length if steps is None else f"{steps} steps"
@@ -297,10 +301,12 @@ def loading_of(
     image_size: int | None = None,
     valid: float | None = None,
     skip_bad: bool = False,
+    calibrate: float | None = None,
 ) -> dict[str, Any]:
     """Arguments of `datasets.load`, as a run records them: images that cannot be read by their names, found once."""
     skipped = skipped_files(data) if skip_bad else {}
-    return {"source": full_source(data), "limit": limit, "seed": seed, **image_options(image_size, valid), **skipped}
+    options = image_options(image_size, valid) | ({} if calibrate is None else {"calibrate": calibrate})
+    return {"source": full_source(data), "limit": limit, "seed": seed, **options, **skipped}
 
 
 def skipped_files(data: str | Path) -> dict[str, Any]:

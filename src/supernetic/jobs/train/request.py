@@ -38,6 +38,8 @@ class TrainRequest(Request):
     image_size: int | None = None
     valid: float | None = None
     skip_bad: bool = False
+    calibrate: float | None = None
+    split_seed: int | None = None
     balance: str = AUTO
 
     MINIMUM: ClassVar[Mapping[str, float]] = {
@@ -46,6 +48,8 @@ class TrainRequest(Request):
         "threads": 1,
         "processes": 1,
         "seed": 0,
+        "calibrate": 0,
+        "split_seed": 0,
         **IMAGE_MINIMUM,
     }
     LISTS: ClassVar[tuple[str, ...]] = ("snapshots",)

@@ -1,4 +1,7 @@
-"""Scores of architectures by the supernet of a run, kept in the run: nothing is evaluated twice."""
+"""Scores of architectures by the supernet of a run, kept in the run: nothing is evaluated twice.
+
+Several processes may score with one run at a time, each its own architectures.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from ...space import Arch, Space
 if TYPE_CHECKING:
     from ...datasets import Dataset
 
+PATIENCE_S = 10.0  # for other processes that record scores in the same run
 ARCHS_PER_RECORD = 500  # architectures that are recorded together; a kill loses no more than these
 RECALIBRATION_IMAGES = 1024  # that recalibrate BN
 SUBSET_METRICS = ("valid/cross_entropy", "valid/accuracy")  # on a part of the validation images
@@ -54,7 +58,8 @@ def score(
         images: That recalibrate BN.
         step: Take the snapshot after this step; by default the final weights.
         valid: Score on this many validation images, equally many of each class, and only by cross-entropy and
-            accuracy, since no temperature is fitted; by default on all.
+            accuracy, since no temperature is fitted; by default on all. Nor is one fitted where there are no images
+            for it.
         hardware: Where they are scored; by default where the supernet was trained, if this machine has that.
         progress: Receives how many are scored, and how many there are to score.
 
@@ -78,24 +83,26 @@ def score(
         how["valid"] = valid
     hardware = hardware or recorded_hardware(settings)
     how |= hardware.differences()
-    with open_run(run, settings) as opened:
+    with open_run(run, settings, patience=PATIENCE_S) as opened:
         metrics_of = {_key(r): _metrics(r["metrics"]) for r in opened.read(SCORES) if _how(r) == how}
-        missing = [a for a in dict.fromkeys(genes) if a not in metrics_of]
-        if missing:
-            torch.set_num_threads(settings["threads"])
-            supernet, dataset = load_supernet(run, step, device=hardware.device)
-            if valid is not None:
-                dataset = _fewer(dataset, valid)
-            own = SupernetEvaluator(supernet, dataset, SUBSET_METRICS if valid else None, bn=bn, images=images)
-            evaluate = on_workers(own, hardware)
-        size = ARCHS_PER_RECORD * max(1, cluster_size() or 1)
-        for start in range(0, len(missing), size):
-            chunk = missing[start : start + size]
-            with autocast(hardware):
-                metrics_of.update(zip(chunk, evaluate(chunk), strict=True))
+    missing = [a for a in dict.fromkeys(genes) if a not in metrics_of]
+    if missing:
+        torch.set_num_threads(settings["threads"])
+        supernet, dataset = load_supernet(run, step, device=hardware.device)
+        if valid is not None:
+            dataset = _fewer(dataset, valid)
+        calibrated = not valid and len(dataset.splits["calibrate"])
+        metrics = None if calibrated else SUBSET_METRICS
+        evaluate = on_workers(SupernetEvaluator(supernet, dataset, metrics, bn=bn, images=images), hardware)
+    size = ARCHS_PER_RECORD * max(1, cluster_size() or 1)
+    for start in range(0, len(missing), size):
+        chunk = missing[start : start + size]
+        with autocast(hardware):
+            metrics_of.update(zip(chunk, evaluate(chunk), strict=True))
+        with open_run(run, settings, patience=PATIENCE_S) as opened:  # only now: others may score with it too
             opened.append(SCORES, ({**how, "arch": a, "metrics": _record(metrics_of[a])} for a in chunk))
-            if progress:
-                progress(start + len(chunk), len(missing))
+        if progress:
+            progress(start + len(chunk), len(missing))
     return [metrics_of[a] for a in genes]
 
 

@@ -105,13 +105,14 @@ def finished_weights(path: Path) -> Path:
     return path / SUPERNET
 
 
-def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None) -> Supernet:
+def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None, weights: str = "he") -> Supernet:
     """A supernet with random weights, or with those of the run that it starts from."""
     from ...supernets.supernet import Supernet
     from ...training.checkpoint import read
 
     beginning = stabiliser.partition(":")[2] or "random"
-    supernet = Supernet(space, seed=seed, zero_residual=space.sharing == "elastic", stabiliser=beginning)
+    zero_residual = space.sharing == "elastic"
+    supernet = Supernet(space, seed=seed, zero_residual=zero_residual, stabiliser=beginning, weights=weights)
     if start is not None:
         settings = read_settings(start)
         require_supernet(start, settings)
@@ -126,4 +127,5 @@ def first_supernet(run: str | Path) -> Supernet:
     """The supernet of a run as it was before the first step."""
     settings = read_settings(run)
     space = space_of(Path(run), settings)
-    return untrained(space, settings["stabiliser"], settings["seed"], settings.get("start")).eval()
+    weights = settings["recipe"].get("initial_weights", "he")
+    return untrained(space, settings["stabiliser"], settings["seed"], settings.get("start"), weights).eval()

@@ -14,10 +14,9 @@ import numpy as np
 
 from ...arrays import Floats
 from ...costs import costs_of
-from ...ranking.robustness import subnets
 from ...samplers.extremes import extremes
-from ...space import Space
-from .measure import Measured, Report, trained_space
+from ...space import Archs, Space
+from .measure import Measured, Report, Scoring, archs_of, plain_space, trained_space
 from .ranking import table_of
 from .scored import Scored
 
@@ -42,18 +41,26 @@ class Extremes(Scored):
             table_of(space, self.table)[self.truth]
         return [*self.shown]
 
+    def scorings(self, space: Space, run: Path | None = None) -> list[Scoring]:
+        """Both extremes and the others, by the supernet at the end."""
+        networks = plain_space(space) if run is None else trained_space(run)
+        ends, others, _ = self._chosen(space, networks)
+        return [Scoring(networks, archs_of(np.concatenate([ends, others])), self.how())]
+
+    def _chosen(self, space: Space, networks: Space) -> tuple[Archs, Archs, Floats | None]:
+        """Both extremes; random networks, those of the table if there is a truth; and their truth."""
+        ends = np.array(extremes(networks), dtype=np.int8)
+        if not self.truth:
+            return ends, self.networks(networks), None
+        table = table_of(space, self.table)
+        rows = np.flatnonzero(np.isfinite(table[self.truth].values))
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[: self.n])
+        return ends, table.archs[rows], table[self.truth].values[rows]
+
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
         """Score both extremes and `n` random networks; with a truth, networks of the table."""
         networks = trained_space(run)
-        ends = np.array(extremes(networks), dtype=np.int8)
-        truth: Floats | None = None
-        if self.truth:
-            table = table_of(space, self.table)
-            rows = np.flatnonzero(np.isfinite(table[self.truth].values))
-            rows = np.sort(np.random.default_rng(0).permutation(rows)[: self.n])
-            archs, truth = table.archs[rows], table[self.truth].values[rows]
-        else:
-            archs = subnets(networks, n=self.n)
+        ends, archs, truth = self._chosen(space, networks)
         scores = self.scores(run, np.concatenate([ends, archs]), report)
         small, large, rest = float(scores[0]), float(scores[1]), scores[2:]
         values = {"smallest": small, "largest": large, "above the largest": float((rest > large).mean())}

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 from ...errors import InputError, UnknownNameError
 from ...runs.directory import open_run, read_settings
 from ...runs.space_record import space_of
-from ...space import Space
+from ...space import Arch, Space
 
 MEASURE_CLASSES = {  # by kind: the module and the class
     "ranking": "ranking:Ranking",
@@ -23,6 +23,8 @@ MEASURE_CLASSES = {  # by kind: the module and the class
     "order": "order:Order",
     "robustness": "robustness:Robustness",
     "extremes": "extremes:Extremes",
+    "single": "single:Single",
+    "columns": "columns:Columns",
 }
 TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -37,6 +39,14 @@ class Measured:
 
     values: dict[str, float]  # by metric
     details: dict[str, Any]  # plain records that figures need
+
+
+class Scoring(NamedTuple):
+    """Networks that a measure needs the scores of: several processes may share them out before it is called."""
+
+    space: Space
+    archs: Sequence[Arch]
+    how: dict[str, Any]  # arguments of `score`: bn, images, valid, step
 
 
 class Measure(ABC):
@@ -59,6 +69,18 @@ class Measure(ABC):
         Returns:
             The names of all metrics.
         """
+
+    def scorings(self, space: Space, run: Path | None = None) -> list[Scoring]:
+        """The networks whose scores it needs.
+
+        Args:
+            space: The space of the variant.
+            run: The run of a training; before there is one, what depends on it is left out.
+
+        Returns:
+            Networks, by the supernets that score them: the final one, and snapshots.
+        """
+        return []
 
     @abstractmethod
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:

@@ -12,7 +12,6 @@ import numpy as np
 
 from ...costs import costs_of
 from ...ranking.correlation import count_pairs, pearson, spearman
-from ...ranking.robustness import subnets
 from ...space import Space
 from .measure import Measured, Report, trained_space
 from .scored import Scored
@@ -34,7 +33,7 @@ class Order(Scored):
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
         """Correlate scores with MACs over random networks of the space."""
         networks = trained_space(run)
-        archs = subnets(networks, n=self.n)
+        archs = self.networks(networks)
         scores, macs = self.scores(run, archs, report), costs_of(networks, archs).astype(np.float64)
         x, y = scores[np.isfinite(scores)], macs[np.isfinite(scores)]
         pairs = count_pairs(x, y)

@@ -7,7 +7,7 @@ Differences: BN uses the statistics of each batch by default; the paper uses run
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite, nan
 from pathlib import Path
@@ -16,43 +16,39 @@ from typing import Any
 import numpy as np
 
 from ... import catalog
+from ...arrays import Ints
 from ...benchmarks import Table
-from ...errors import InputError, TableError, UnknownNameError
-from ...jobs.train.score import RECALIBRATION_IMAGES, SUBSET_METRICS, score
+from ...errors import InputError, TableError
+from ...jobs.train.score import SUBSET_METRICS, score
 from ...metrics import quality
 from ...ranking.top_n import RANDOM_NETWORKS, TOP_SIZES
 from ...space import Space
 from ..ranking_statistics import choose_networks, joint_tau_a, metric_names, ranking
-from .measure import Measure, Measured, Report, archs_of, plain_space
-
-BN_MODES = ("recalibrate", "batch", "running")
+from .measure import Measured, Report, Scoring, archs_of, plain_space
+from .scored import BySupernet
 
 
 @dataclass(frozen=True)
-class Ranking(Measure):
-    """Scores of the top-N and of random networks, correlated with a column of the space's table."""
+class Ranking(BySupernet):
+    """Scores of the top-N and of random networks, correlated with a column of the space's table.
 
-    truth: str  # a column of the table
+    Figures show the score that the settings name; metrics of the other one begin with its name.
+    """
+
+    truth: str = field(kw_only=True)  # a column of the table
     table: str = ""  # a file; by default the bundled table of the space
-    score: str = "valid/accuracy"  # the score in figures; metrics of the other score begin with its name
-    bn: str = "batch"  # one of BN_MODES
-    images: int = RECALIBRATION_IMAGES  # training images that recalibrate BN
-    valid: int = 0  # validation images that networks are scored on; 0: all
     sizes: tuple[int, ...] = TOP_SIZES  # of the sets of best networks
     random: int = RANDOM_NETWORKS  # random networks
     points: int = 0  # networks whose scores are kept for a scatter plot, at most
 
     def __post_init__(self) -> None:
-        if self.score not in SUBSET_METRICS:
-            raise UnknownNameError("score of a ranking", self.score, SUBSET_METRICS)
-        if self.bn not in BN_MODES:
-            raise UnknownNameError("BN mode", self.bn, BN_MODES)
+        super().__post_init__()
         if not self.sizes or min(self.sizes) < 2 or self.random < 2:
             raise InputError(
                 f"sizes and random must be at least 2, got sizes {list(self.sizes)} and random {self.random}"
             )
-        if min(self.valid, self.points) < 0:
-            raise InputError(f"valid and points must be at least 0, got {self.valid} and {self.points}")
+        if self.points < 0:
+            raise InputError(f"points must be at least 0, got {self.points}")
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -72,17 +68,23 @@ class Ranking(Measure):
         own = metric_names(self.sizes)
         return [*own, *(f"{self._other}/{n}" for n in own), "joint tau_a"]
 
-    def __call__(self, run: Path, space: Space, report: Report) -> Measured:
-        """Score the networks that were not scored before, and correlate all scores with the truth."""
+    def scorings(self, space: Space, run: Path | None = None) -> list[Scoring]:
+        """The best networks and the random ones."""
+        table, best, random = self._chosen(space)
+        return [Scoring(table.space, archs_of(table.archs[np.union1d(best, random)]), self.how())]
+
+    def _chosen(self, space: Space) -> tuple[Table, Ints, Ints]:
+        """The networks whose truth is known, and the rows of the best and of the random ones."""
         table = table_of(space, self.table)
         table = table.take(np.flatnonzero(np.isfinite(table[self.truth].values)))
+        return table, *choose_networks(table[self.truth].values, self.sizes, self.random)
+
+    def __call__(self, run: Path, space: Space, report: Report) -> Measured:
+        """Score the networks that were not scored before, and correlate all scores with the truth."""
+        table, best, random = self._chosen(space)
         truth = table[self.truth].values
-        best, random = choose_networks(truth, self.sizes, self.random)
         rows = np.union1d(best, random)
-        answers = score(
-            run, table.space, archs_of(table.archs[rows]),
-            bn=self.bn, images=self.images, valid=self.valid or None, progress=report,
-        )  # fmt: skip
+        answers = score(run, table.space, archs_of(table.archs[rows]), **self.how(), progress=report)
         values: dict[str, float] = {}
         details: dict[str, Any] = {"networks": len(table), "scored": len(rows)}
         for metric in SUBSET_METRICS:

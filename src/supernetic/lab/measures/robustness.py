@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...ranking.robustness import robustness, subnets
+from ...ranking.robustness import robustness
 from ...space import Space
-from .measure import Measured, Report, trained_space
+from .measure import Measured, Report, Scoring, trained_space
 from .scored import Scored
 
 EARLY_STAGE, LATE_STAGE = 0, 1
@@ -33,11 +33,19 @@ class Robustness(Scored):
         """Any space can be measured."""
         return [*self.shown]
 
+    def scorings(self, space: Space, run: Path | None = None) -> list[Scoring]:
+        """All networks, by the supernet at the end and by the first snapshot."""
+        from ...training.checkpoint import snapshots
+
+        late = super().scorings(space, run)
+        steps = sorted(snapshots(run))[:1] if run else []
+        return late + [one._replace(how=self.how(step)) for step in steps for one in late]
+
     def __call__(self, run: Path, space: Space, report: Report) -> Measured:
         """Score random networks at the first snapshot, if there is one, and at the end."""
         from ...training.checkpoint import snapshots
 
-        archs = subnets(trained_space(run), n=self.n)
+        archs = self.networks(trained_space(run))
         scores = {LATE_STAGE: self.scores(run, archs, report)}
         if steps := sorted(snapshots(run)):
             scores[EARLY_STAGE] = self.scores(run, archs, report, steps[0])

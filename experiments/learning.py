@@ -1,0 +1,271 @@
+"""Which setting decides whether a tiny supernet learns? Judged by training loss and predicted accuracy alone.
+
+    python experiments/learning.py train nasbench201 base "1 cell" ...   trains and scores, resumable; all by default
+    python experiments/learning.py train macro
+    python experiments/learning.py long nasbench201                      the recipe that learns, for longer
+    python experiments/learning.py record                                writes learning_*.toml from what is there
+
+Every setting changes one thing of the reduced studies' recipe and has the same processor time: its number of steps
+follows from a few that are timed first. The predicted accuracy is the mean over random networks, on validation images.
+No column of a benchmark is read but by `long`, which asks at the end whether the longer supernet orders random cells.
+Runs go to `runs/learning/`. Needs CIFAR-10 (`supernetic data get cifar10`, or the sheets in `../shared/data`).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import torch
+from record import HERE, Record
+
+from supernetic import catalog
+from supernetic.costs import costs_of
+from supernetic.datasets.augment import parse
+from supernetic.datasets.batches import Batches
+from supernetic.datasets.dataset import Dataset
+from supernetic.datasets.loading import load
+from supernetic.evaluators.supernet import SupernetEvaluator
+from supernetic.ranking.correlation import count_pairs
+from supernetic.runs.directory import open_run, read_records
+from supernetic.space import Arch
+from supernetic.supernets.supernet import Supernet
+from supernetic.training.loop import Progress, fit
+from supernetic.training.recipe import Recipe, recipe
+
+RUNS = Path("runs/learning")
+SECONDS = 80  # of one thread, for each training
+LONG_SECONDS = 300
+WARM_STEPS, TIMED_STEPS = 3, 12
+LAST = 0.1  # the share of the steps whose mean loss is the training loss at the end
+NETWORKS, LONG_NETWORKS, IMAGES = 200, 500, 500
+METRICS = ("valid/accuracy", "valid/cross_entropy")
+
+FAIR = {"name": "strict_fair", "fresh_batch": True}
+BASES: Mapping[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # space, its settings, the recipe
+    "nasbench201": (
+        "nasbench201",
+        {"cells": 2, "channels": 8, "resolution": 16},
+        {"batch_size": 64, "augment": "shift+flip", "lr": 0.1, "weight_decay": 3e-4, "sampler": FAIR},
+    ),
+    "macro": (
+        "macro",
+        {"channels": 8, "resolution": 16, "head": 160},
+        {"batch_size": 64, "augment": "shift+flip", "lr": 0.1, "weight_decay": 3e-4, "sampler": "strict_fair"},
+    ),
+}
+TRUTH = {"nasbench201": "c10_valid_200", "macro": "mean_acc"}
+# By name: what changes in the space, and what in the recipe.
+SETTINGS: Mapping[str, Mapping[str, tuple[dict[str, Any], dict[str, Any]]]] = {
+    "nasbench201": {
+        "base": ({}, {}),
+        "1 cell": ({"cells": 1}, {}),
+        "lr .03": ({}, {"lr": 0.03}),
+        "lr .3": ({}, {"lr": 0.3}),
+        "batch 32": ({}, {"batch_size": 32}),
+        "batch 128": ({}, {"batch_size": 128}),
+        "torch weights": ({}, {"initial_weights": "torch"}),
+        "8 pixels": ({"resolution": 8}, {}),
+        "16 channels": ({"channels": 16}, {}),
+        "constant lr": ({}, {"schedule": "constant"}),
+        "warm-up": ({}, {"warmup": "10%"}),
+        "clip at 1": ({}, {"clip_norm": 1.0}),
+        "sum of paths": ({}, {"sampler": {**FAIR, "reduction": "sum"}}),
+        "one batch for all paths": ({}, {"sampler": "strict_fair"}),
+        "uniform paths": ({}, {"sampler": "uniform"}),
+        "together": ({"cells": 1}, {"initial_weights": "torch", "lr": 0.3}),
+        "together, lr .1": ({"cells": 1}, {"initial_weights": "torch"}),
+    },
+    "macro": {
+        "base": ({}, {}),
+        "lr .3": ({}, {"lr": 0.3}),
+        "batch 32": ({}, {"batch_size": 32}),
+        "torch weights": ({}, {"initial_weights": "torch"}),
+        "uniform paths": ({}, {"sampler": "uniform"}),
+        "together": ({}, {"initial_weights": "torch", "lr": 0.3}),
+    },
+}
+CHOSEN = {"nasbench201": "together", "macro": "together"}  # for the longer training
+
+
+def data(resolution: int) -> Dataset:
+    """CIFAR-10 from wherever it is: 45,000 images to train on, 5,000 to validate on."""
+    sheets = HERE.parents[1] / "shared/data/cifar10"
+    return load(sheets if sheets.exists() else "cifar10", resolution=resolution, calibrate=0)
+
+
+def few(images: Dataset, n: int) -> Dataset:
+    """The same with `n` random validation images; the others are put aside."""
+    rows = np.random.default_rng(0).permutation(images.splits["valid"])
+    kept, rest = np.sort(rows[:n]), np.sort(rows[n:])
+    return replace(images, splits={**images.splits, "valid": kept, "calibrate": rest})
+
+
+def supernet_of(space: str, plan: Recipe) -> Supernet:
+    """An untrained supernet, and the recipe's first weights."""
+    return Supernet(catalog.space(space), seed=0, weights=plan.initial_weights)
+
+
+def steps_of(space: str, plan: Recipe, images: Dataset) -> Iterator[Progress]:
+    """A training without a record, to be timed."""
+    batches = Batches(images, "train", plan.batch_size, 0, parse(plan.augment))
+    assert plan.sampler is not None
+    return fit(supernet_of(space, plan), batches, plan.sampler, plan)
+
+
+def planned(path: Path, space: str, table: Mapping[str, Any], images: Dataset, seconds: float) -> Recipe:
+    """The recipe with so many steps as take `seconds`, timed once and kept."""
+    file = path.with_name(f"{path.name}.plan.json")
+    if not file.exists():
+        warmup = table.get("warmup")
+        endless = recipe({**table, "length": "1000000 steps", **({"warmup": "0 steps"} if warmup else {})})
+        steps = steps_of(space, endless, images)
+        for _ in islice(steps, WARM_STEPS):
+            pass
+        began = process_time()
+        for _ in islice(steps, TIMED_STEPS):
+            pass
+        n = max(20, round(seconds * TIMED_STEPS / (process_time() - began)))
+        length = {"length": f"{n} steps", **({"warmup": f"{n // 10} steps"} if warmup else {})}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"space": space, "recipe": {**table, **length}}))
+    return recipe(json.loads(file.read_text())["recipe"])
+
+
+def text_of(space: str, settings: Mapping[str, Any]) -> str:
+    """A space and its settings."""
+    return f"{space}:" + ",".join(f"{k}={v}" for k, v in settings.items())
+
+
+def train(path: Path, name: str, space_change: dict[str, Any], change: dict[str, Any], seconds: float, n: int) -> None:
+    """Train one setting as far as it still needs to be, and score random networks with it."""
+    if (path / "scores.json").exists():
+        return
+    base, settings, table = BASES[name]
+    settings = {**settings, **space_change}
+    space = text_of(base, settings)
+    images = few(data(int(settings["resolution"])), IMAGES)
+    plan = planned(path, space, {**table, **change}, images, seconds)
+    supernet = supernet_of(space, plan)
+    batches = Batches(images, "train", plan.batch_size, 0, parse(plan.augment))
+    began = process_time()
+    with open_run(path, {"space": space, "recipe": plan.settings(), "seed": 0}) as run:
+        for p in fit(supernet, batches, plan.sampler, plan, run, log_every=10, checkpoint_every=200):
+            if p.step % 200 == 0:
+                print(f"{path.name} {p.step}/{p.steps} loss {p.loss:.3f}", flush=True)
+    trained = process_time() - began
+    archs, truth = networks(name, n)
+    answers = SupernetEvaluator(supernet.eval(), images, METRICS, bn="batch")(archs)
+    losses = [r["loss"] for r in read_records(path / "metrics.jsonl")]
+    found = {
+        "steps": int(plan.length.split()[0]),
+        "cpu_seconds": round(trained, 1),  # less than all of it where the training was interrupted
+        "scoring_seconds": round(process_time() - began - trained, 1),
+        "loss": round(float(np.mean(losses[-max(1, round(LAST * len(losses))) :])), 4),
+        **{m.removeprefix("valid/"): [a[m] for a in answers] for m in METRICS},
+        "truth": truth,
+        "macs": costs_of(supernet.space, np.array(archs, dtype=np.int8)).tolist(),
+    }
+    (path / "scores.json").write_text(json.dumps(found))
+    accuracy, entropy = np.array(found["accuracy"]), np.array(found["cross_entropy"])
+    print(f"{path.name}: loss {found['loss']:.3f}, accuracy {accuracy.mean():.2f}, cross-entropy {entropy.mean():.3f}, "
+          f"{found['steps']} steps, {trained:.0f} + {found['scoring_seconds']:.0f} s", flush=True)  # fmt: skip
+
+
+def networks(name: str, n: int) -> tuple[list[Arch], list[float]]:
+    """Random networks of a benchmark, and their truth, which only the longer training looks at."""
+    table = catalog.table(name).unique() if name == "macro" else catalog.table(name)
+    rows = np.random.default_rng(0).permutation(len(table))[:n]
+    return [tuple(a) for a in table.archs[rows].tolist()], table[TRUTH[name]].values[rows].tolist()
+
+
+def found(path: Path) -> dict[str, Any] | None:
+    """What a training left."""
+    file = path / "scores.json"
+    return json.loads(file.read_text()) if file.exists() else None
+
+
+def summary(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Of one setting: the training loss at the end, and the mean predicted accuracy and cross-entropy."""
+    means = {m: round(float(np.mean(scores[m])), 3) for m in ("accuracy", "cross_entropy")}
+    return {k: scores[k] for k in ("steps", "cpu_seconds", "loss")} | means
+
+
+def record(name: str) -> None:
+    """One record per space, from all settings that were trained."""
+    settings = {s: f for s in SETTINGS[name] if (f := found(RUNS / name / s))}
+    if "base" not in settings:
+        return
+    obtained: dict[str, Any] = {s: summary(f) for s, f in settings.items()}
+    losses = {s: o["loss"] for s, o in obtained.items()}
+    best = min(losses, key=lambda s: losses[s])
+    seconds = sum(f["cpu_seconds"] + f["scoring_seconds"] for f in settings.values())
+    sentence = (
+        f"Training loss after {SECONDS} CPU-seconds: "
+        + ", ".join(f"{s} {loss:.3f}" for s, loss in sorted(losses.items(), key=lambda item: item[1]))
+        + f"; predicted accuracy {obtained['base']['accuracy']:.1f} % with base, "
+        f"{obtained[best]['accuracy']:.1f} % with {best}."
+    )
+    longer = found(RUNS / name / f"long, {CHOSEN[name]}")
+    if longer:
+        truth, macs = np.array(longer["truth"]), np.array(longer["macs"], dtype=float)
+        taus = {}
+        scores = {
+            "cross_entropy": -np.array(longer["cross_entropy"]),
+            "accuracy": np.array(longer["accuracy"]),
+            "macs": macs,
+        }
+        for score, values in scores.items():
+            pairs = count_pairs(values, truth)
+            taus[score] = [round(float(v), 3) for v in (pairs.tau(), *pairs.interval())]
+        obtained["longer"] = summary(longer) | {"tau": taus}
+        seconds += longer["cpu_seconds"] + longer["scoring_seconds"]
+        sentence += (
+            f" After {longer['cpu_seconds'] / 60:.0f} CPU-minutes, {CHOSEN[name]}: loss {longer['loss']:.3f}, accuracy "
+            f"{obtained['longer']['accuracy']:.1f} %, tau over {len(truth)} random networks "
+            f"{taus['cross_entropy'][0]:.3f} by cross-entropy, "
+            f"{taus['accuracy'][0]:.3f} by accuracy; MACs {taus['macs'][0]:.3f}."
+        )
+    Record(
+        f"learning_{name}",
+        "one setting of the reduced recipe decides whether a supernet learns",
+        "ours: loss and predicted accuracy at equal processor time, no truth but for the longer training's tau",
+        "the training loss with one change well below that of the base",
+        obtained,
+        n=len(settings),
+        held=losses[best] < losses["base"] - 0.1,
+        sentence=sentence,
+        spread="[tau, low, high], 95 % by jackknife over networks",
+        seeds=[0],
+        scale=f"{text_of(*BASES[name][:2])} and one change each, CIFAR-10, {SECONDS} CPU-seconds of one thread each; "
+        f"{NETWORKS} random networks on {IMAGES} validation images, batch statistics",
+        cpu_minutes=round(seconds / 60, 1),
+    ).write()
+
+
+def main() -> None:
+    """Run one of the commands."""
+    torch.set_num_threads(1)
+    match sys.argv[1:]:
+        case ["train", name, *named]:
+            for setting in named or SETTINGS[name]:
+                train(RUNS / name / setting, name, *SETTINGS[name][setting], SECONDS, NETWORKS)
+        case ["long", name]:
+            setting = CHOSEN[name]
+            train(RUNS / name / f"long, {setting}", name, *SETTINGS[name][setting], LONG_SECONDS, LONG_NETWORKS)
+        case ["record"]:
+            for name in BASES:
+                record(name)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
