@@ -19,6 +19,7 @@ from supernetic.lab.measures.measure import read_measure
 from supernetic.lab.study_file import read_study
 from supernetic.lab.trainings import Training, trainings
 from supernetic.progress import Event
+from supernetic.tracking import Recorder
 
 FILES = ("measures.csv", "summary.csv", "claims.csv")
 
@@ -41,6 +42,15 @@ def test_the_page_can_be_built_again(finished: Path) -> None:
     page.unlink()
     assert supernetic.report(finished).page == str(page)
     assert page.read_text() == before
+
+
+def test_trackers_show_trainings_by_variant_and_seed(tiny: Path, finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished.parent / "trainings", tmp_path / "trainings")
+    tracker = Recorder()
+    study(tiny, out=tmp_path / "out", track=tracker)
+    shown = {name for name in tracker.rows if "seed" in name}
+    assert shown == {f"{variant}, seed {seed}" for variant in ("none", "identity") for seed in (0, 1)}
+    assert all("loss" in row.values for name in shown for row in tracker.rows[name])
 
 
 def test_a_supernet_that_does_not_order_decides_nothing(tiny: Path, finished: Path, tmp_path: Path) -> None:

@@ -28,7 +28,11 @@ class Broken(Recorder):
 
 def follower(run: Run, *trackers: Recorder, warn: list[str] | None = None) -> Follower:
     told: list[str] = [] if warn is None else warn
-    made = Follower(trackers, run, lambda: (run.path / "networks").glob("*"), told.append)
+
+    def folders() -> dict[Path, str]:
+        return {p: f"networks/{p.name}" for p in (run.path / "networks").glob("*")}
+
+    made = Follower(trackers, run, folders, told.append)
     made.begin(run.settings)
     return made
 

@@ -143,8 +143,9 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         return list({t.path: t for t in self.cells.values()}.values()) if self.measure.trains else []
 
     def training_folders(self, path: Path) -> Mapping[Path, str]:
-        """Those of the trainings, by variant and seed."""
-        return {t.path: cell_name(cell) for cell, t in reversed(self.cells.items())} if self.measure.trains else {}
+        """Those of the trainings, by variant and seed; of variants that share one, the first names it."""
+        cells = reversed(self.cells.items()) if self.measure.trains else ()
+        return {t.path: cell_name(cell).replace("/", " ") for cell, t in cells}
 
     def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
         """A study of the same name and title goes on, whatever its file says now."""
