@@ -27,7 +27,7 @@ LAYERS = [
     ["supernets", "samplers", "predictors", "families", "selection", "diagnostics"],
     ["derivation", "scaling"],
     ["training", "exporters"],
-    ["networks"],
+    ["networks", "pretrained"],
     ["timing", "proxies"],
     ["evaluators"],
     ["searchers"],
@@ -74,6 +74,7 @@ TORCH_WING = {
     "proxies",
     "evaluators",
     "networks",
+    "pretrained",
     "lab",
 }
 METHODS = ["spaces", "searchers", "samplers", "proxies", "families"]
