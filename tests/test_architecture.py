@@ -49,7 +49,7 @@ INSIDE = {
         ["train"],
         ["select"],
         ["compare"],
-        ["search", "optimise"],
+        ["search", "optimise", "transfer"],
         ["scale"],
         ["finish"],
     ],
