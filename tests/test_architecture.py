@@ -29,7 +29,7 @@ LAYERS = [
     ["supernets", "samplers", "predictors", "families", "selection", "diagnostics", "tracking"],
     ["derivation", "scaling"],
     ["training", "exporters"],
-    ["networks"],
+    ["networks", "pretrained"],
     ["timing", "proxies"],
     ["evaluators"],
     ["searchers"],
@@ -51,7 +51,7 @@ INSIDE = {
         ["train"],
         ["select"],
         ["compare"],
-        ["search", "optimise"],
+        ["search", "optimise", "transfer"],
         ["scale"],
         ["finish"],
     ],
@@ -76,6 +76,7 @@ TORCH_WING = {
     "proxies",
     "evaluators",
     "networks",
+    "pretrained",
     "lab",
 }
 METHODS = ["spaces", "searchers", "samplers", "proxies", "families"]

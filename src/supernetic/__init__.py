@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .jobs.search.table_search import search_table
     from .jobs.select.job import select
     from .jobs.train.job import train
+    from .jobs.transfer.job import transfer
     from .lab.job import study
     from .nn.network import Network
     from .objective import Constraint, Objective
@@ -116,6 +117,7 @@ _HOMES = {
     "select": "jobs.select.job",
     "study": "lab.job",
     "train": "jobs.train.job",
+    "transfer": "jobs.transfer.job",
     "transform": "exporters.transform",
 }
 
@@ -175,6 +177,7 @@ __all__ = [
     "select",
     "study",
     "train",
+    "transfer",
     "transform",
 ]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..parallel.cluster import Cluster
 
 GROUPS = {  # of commands in the help, the most used first
-    "From images to models": ("search", "resume", "report", "predict", "finish", "export", "derive"),
+    "From images to models": ("search", "resume", "report", "predict", "finish", "transfer", "export", "derive"),
     "Other long jobs": ("select", "scale", "train", "study"),
     "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness", "features"),
     "Data sets": ("data",),

@@ -16,6 +16,7 @@ from ..reports.run_space import space_in as space_in
 from ..reports.runs import clean, write_index
 from ..reports.scale import write_scale
 from ..reports.select import write_select
+from ..reports.transfer import write_transfer
 from ..reports.why import why as reasons
 from ..result import Result
 from ..runs.directory import SETTINGS, naming_damage, read_settings, refuse_links
@@ -23,7 +24,12 @@ from ..runs.overview import RUNNING, UNREADABLE, holds_runs, runs_of
 from ..runs.trust import opens_runs
 
 WATCH_S = 10.0  # between two renewals of the page over a folder
-PAGES = {"scale": write_scale, "select": write_select, "study": write_study}  # by job; all others have one in common
+PAGES = {  # by job; all others have one in common
+    "scale": write_scale,
+    "select": write_select,
+    "study": write_study,
+    "transfer": write_transfer,
+}
 
 
 @dataclass(frozen=True)

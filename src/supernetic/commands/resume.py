@@ -32,6 +32,11 @@ JOBS = {
     "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:ScaleJob", "jobs.scale.result:read_family"),
     "select": ("jobs.select.request:SelectRequest", "jobs.select.job:SelectJob", "jobs.select.result:read_result"),
     "finish": ("jobs.finish.request:FinishRequest", "jobs.finish.job:finish_by", "jobs.finish.result:read_finish"),
+    "transfer": (
+        "jobs.transfer.request:TransferRequest",
+        "jobs.transfer.job:transfer_by",
+        "jobs.transfer.result:read_transfer",
+    ),
     "study": ("lab.request:StudyRequest", "lab.job:study_by", ""),
 }
 

@@ -28,6 +28,7 @@ ARCHIVES = (".tar.gz", ".tgz", ".tar")
 LARGEST_RESOLUTION = 1024  # pixels
 MOST_BAD = 0.1  # share of images that may be left out because they cannot be read
 SHOWN_BAD = 5  # of them, in a note
+Normalisation = Sequence[Sequence[float]]  # means and deviations
 VALID_SHARE = 0.1  # of the training images, where there are no validation images
 
 
@@ -43,6 +44,7 @@ def load(
     test: float = 0.15,
     seed: int = 0,
     skip_bad: bool | Sequence[str] = False,
+    normalisation: Normalisation | None = None,
     on_event: OnEvent = ignore,
 ) -> Dataset:
     """A data set with its four splits.
@@ -64,6 +66,8 @@ def load(
         seed: of all draws.
         skip_bad: leave out images that cannot be read, or these files, named as in `unreadable_files`; without it, they
             are refused.
+        normalisation: means and deviations per channel, for pixels in 0..1, that a pretrained network wants; by default
+            those of the training images.
         on_event: receives what is done with images that do not fit into memory.
 
     Returns:
@@ -71,7 +75,7 @@ def load(
     """
     found = outline(
         source, resolution=resolution, gray=gray, classes=classes, limit=limit, valid=valid, calibrate=calibrate,
-        test=test, seed=seed, skip_bad=skip_bad,
+        test=test, seed=seed, skip_bad=skip_bad, normalisation=normalisation,
     )  # fmt: skip
     undecoded = stored_images(found.images)
     if undecoded is None:
@@ -106,6 +110,7 @@ def outline(
     test: float = 0.15,
     seed: int = 0,
     skip_bad: bool | Sequence[str] = False,
+    normalisation: Normalisation | None = None,
 ) -> Dataset:
     """The data set that `load` gives, but images that have a file each are not decoded: quick, for a first look.
 
@@ -120,6 +125,7 @@ def outline(
         test: the same for the test split.
         seed: of all draws.
         skip_bad: whether images that cannot be read are left out, or which files are.
+        normalisation: of the images.
 
     Returns:
         The data set; its images are read from their files whenever they are asked for.
@@ -164,8 +170,9 @@ def outline(
             "source": str(Path(source).resolve()) if Path(source).exists() else str(source),
             "resolution": resolution, "gray": gray, "classes": classes if classes is None else list(classes),
             "limit": limit, "valid": valid, "calibrate": calibrate, "test": test, "seed": seed,
-            "skip_bad": list(skipped),
+            "skip_bad": list(skipped), "normalisation": normalisation,
         },
+        normalisation=None if normalisation is None else (tuple(normalisation[0]), tuple(normalisation[1])),
     )  # fmt: skip
 
 
