@@ -1,6 +1,7 @@
 """One torch thread: two collapse when the machine is busy, and results then depend on their number."""
 
 import os
+import runpy
 import shutil
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
 torch.set_num_threads(1)
-JOBS = {"tests/cli", "tests/lab", *(f"tests/jobs/{job}" for job in ("search", "scale", "select"))}
+JOBS = {"tests/cli", "tests/lab", *(f"tests/jobs/{job}" for job in ("search", "scale", "select", "detect"))}
 
 # Every space of the catalogue, small enough for a test; odd sides, grey images and several resolutions among them.
 SMALL = {
@@ -162,3 +164,16 @@ def run(trained: Path, tmp_path: Path) -> Path:
     copy = tmp_path / "run"
     shutil.copytree(trained, copy)
     return copy
+
+
+@pytest.fixture(scope="session")
+def shapes() -> SimpleNamespace:
+    """Functions that write small data sets of annotated images, `write_voc` and `write_coco`."""
+    return SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("shapes.py"))))
+
+
+@pytest.fixture(scope="session")
+def voc(shapes: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve annotated images in VOC's format."""
+    path: Path = shapes.write_voc(tmp_path_factory.mktemp("voc") / "shapes", {"train": 8, "val": 2, "test": 2})
+    return path

@@ -27,7 +27,7 @@ LAYERS = [
     ["supernets", "samplers", "predictors", "families", "selection", "diagnostics"],
     ["derivation", "scaling"],
     ["training", "exporters"],
-    ["networks"],
+    ["networks", "detection"],
     ["timing", "proxies"],
     ["evaluators"],
     ["searchers"],
@@ -46,7 +46,7 @@ INSIDE = {
         ["request_file"],
         ["request_text"],
         ["job"],
-        ["train"],
+        ["train", "detect"],
         ["select"],
         ["compare"],
         ["search", "optimise"],
@@ -74,6 +74,7 @@ TORCH_WING = {
     "proxies",
     "evaluators",
     "networks",
+    "detection",
     "lab",
 }
 METHODS = ["spaces", "searchers", "samplers", "proxies", "families"]

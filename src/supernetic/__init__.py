@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .exporters.fine_tuned import save
     from .exporters.model import load_model as load
     from .exporters.transform import transform
+    from .jobs.detect.job import detect
     from .jobs.finish.job import finish
     from .jobs.optimise.job import optimise
     from .jobs.scale.job import scale
@@ -89,6 +90,7 @@ _HOMES = {
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
+    "detect": "jobs.detect.job",
     "export": "commands.export",
     "extract": "commands.extract",
     "finish": "jobs.finish.job",
@@ -146,6 +148,7 @@ __all__ = [
     "cost",
     "declare",
     "derive",
+    "detect",
     "export",
     "extract",
     "finish",

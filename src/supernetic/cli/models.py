@@ -122,17 +122,20 @@ def export(
 
 @app.command()
 def predict(
-    model: Annotated[str, typer.Argument(help="Model directory.")],
+    model: Annotated[str, typer.Argument(help="Directory of a model or a detector.")],
     images: Annotated[list[str], typer.Argument(help="Images: files, folders, .npz files, or data sets by name.")],
-    top: Annotated[int, typer.Option(help="Number of classes to name per image.")] = 3,
+    top: Annotated[
+        int | None, typer.Option(help="Number of classes or boxes to name per image. [default: 3 classes, all boxes]")
+    ] = None,
     batch: Annotated[int, typer.Option(help="Number of images at a time.")] = 64,
     engine: Annotated[str, typer.Option(help="What runs the model: torch, onnx (its ONNX file) or int8.")] = "torch",
+    draw: Annotated[str, typer.Option(help="Folder to write images with the boxes of a detector into.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Classify images with a model."""
+    """Classify images with a model, or find objects in them with a detector."""
     from ..commands.predict import predict as job
 
-    print_result(job(model, images, top=top, batch=batch, engine=engine), as_json)
+    print_result(job(model, images, top=top, batch=batch, engine=engine, draw=draw or None), as_json)
 
 
 @app.command()

@@ -23,7 +23,7 @@ from .help import SHORT_HELP_LENGTH, App
 
 GROUPS = {  # of commands in the help, the most used first
     "From images to models": ("search", "resume", "report", "predict", "finish", "export", "derive"),
-    "Other long jobs": ("select", "scale", "train", "study"),
+    "Other long jobs": ("select", "detect", "scale", "train", "study"),
     "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness"),
     "Data sets": ("data",),
 }

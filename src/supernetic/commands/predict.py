@@ -1,4 +1,4 @@
-"""`predict`: the classes of images, by an exported model."""
+"""`predict`: the classes of images, by an exported model; or the boxes in them, by a detector."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ import numpy.typing as npt
 
 from ..errors import DataError, InputError, SupernetError, UnknownNameError
 from ..result import Result
+from ..runs.files import DETECTOR_RECORD
+from .find_boxes import FoundBoxes, find_boxes
 
 if TYPE_CHECKING:
     from ..datasets.dataset import Images
     from ..exporters.card import Card
 
 ENGINES = ("torch", "onnx", "int8")
+TOP = 3  # classes that are named
 
 Logits = npt.NDArray[np.floating[Any]]
 Lot = tuple[list[str], Callable[[Sequence[int]], "Images"]]  # names of images, and the pixels of some of them
@@ -51,35 +54,41 @@ def predict(
     model: str | PathLike[str],
     images: Sequence[str | Path],
     *,
-    top: int = 3,
+    top: int | None = None,
     batch: int = 64,
     engine: str = "torch",
-) -> Predictions:
-    """Classify images; they are prepared as the training images were.
+    draw: str | Path | None = None,
+) -> Predictions | FoundBoxes:
+    """Classify images, or find objects in them; they are prepared as the training images were.
 
     Args:
-        model: The directory of an exported model.
+        model: The directory of an exported model, or of a detector (`RUN/detector`).
         images: Files, folders (with all folders inside), `.npz` files, or data sets by name.
-        top: The number of classes to name per image.
+        top: The number of classes to name per image, 3 by default; of a detector, the number of boxes at most.
         batch: The number of images at a time.
         engine: `torch`, or `onnx` for the model's ONNX file, or `int8` for the quantised one.
+        draw: A folder for images with the boxes of a detector drawn into them.
 
     Returns:
-        The likeliest classes of each image, in the order given.
+        The likeliest classes of each image, or the boxes in it, in the order given.
     """
     from ..exporters.model import read_card
 
     for name, value in (("top", top), ("batch", batch)):
-        if value < 1:
+        if value is not None and value < 1:
             raise InputError(f"{name} must be 1 or more, got {value}")
     if engine not in ENGINES:
         raise UnknownNameError("engine", engine, ENGINES)
+    if (Path(model) / DETECTOR_RECORD).is_file():
+        return find_boxes(Path(model), images, top=top, engine=engine, draw=draw)
+    if draw is not None:
+        raise InputError(f"draw={str(draw)!r} is for the boxes of a detector: {model} is none")
     card = read_card(model)
     lots = [_find(str(item), card) for item in images]
     if not lots:
         raise InputError("predict needs an image, a folder of images or a data set")
     network = _network(Path(model), engine)
-    predictions = [p for lot in lots for p in _classify(lot, card, network, top, batch)]
+    predictions = [p for lot in lots for p in _classify(lot, card, network, top or TOP, batch)]
     return Predictions(card.name, engine, tuple(predictions))
 
 

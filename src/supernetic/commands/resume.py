@@ -25,6 +25,7 @@ JOBS = {
     "scale": ("jobs.scale.request:ScaleRequest", "jobs.scale.job:ScaleJob", "jobs.scale.result:read_family"),
     "select": ("jobs.select.request:SelectRequest", "jobs.select.job:SelectJob", "jobs.select.result:read_result"),
     "finish": ("jobs.finish.request:FinishRequest", "jobs.finish.job:finish_by", "jobs.finish.result:read_finish"),
+    "detect": ("jobs.detect.request:DetectRequest", "jobs.detect.job:DetectJob", "jobs.detect.result:read_result"),
     "study": ("lab.request:StudyRequest", "lab.job:study_by", ""),
 }
 
