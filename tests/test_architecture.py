@@ -27,7 +27,7 @@ LAYERS = [
     ["supernets", "samplers", "predictors", "families", "selection", "diagnostics"],
     ["derivation", "scaling"],
     ["training", "exporters"],
-    ["networks", "detection"],
+    ["networks", "pretrained", "detection"],
     ["timing", "proxies"],
     ["evaluators"],
     ["searchers"],
@@ -74,6 +74,7 @@ TORCH_WING = {
     "proxies",
     "evaluators",
     "networks",
+    "pretrained",
     "detection",
     "lab",
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .commands.derive import derive
     from .commands.export import export
     from .commands.extract import extract
+    from .commands.find_boxes import find_boxes
     from .commands.latency import latency
     from .commands.predict import predict
     from .commands.rank.command import rank
@@ -93,6 +94,7 @@ _HOMES = {
     "detect": "jobs.detect.job",
     "export": "commands.export",
     "extract": "commands.extract",
+    "find_boxes": "commands.find_boxes",
     "finish": "jobs.finish.job",
     "latency": "commands.latency",
     "list_spaces": "commands.spaces",
@@ -151,6 +153,7 @@ __all__ = [
     "detect",
     "export",
     "extract",
+    "find_boxes",
     "finish",
     "latency",
     "list_spaces",

@@ -27,7 +27,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
+from .errors import InputError
+
 SHORTCUT_KINDS = ("mbconv", "residual")  # kinds of layer that may have a `shortcut`
+TENSORFLOW_PADDING = "tensorflow"  # a `padding` of convolutions
+BN_EPS = 1e-5  # as in torch
 
 
 class Layer(NamedTuple):
@@ -57,6 +61,9 @@ class Layer(NamedTuple):
         inputs: Names of the layers it reads; empty for the layer before it.
         join: How several inputs become one: sum, mean, concat.
         stage: 1, 2, ... for the body of the network; 0 for stem, head and classifier.
+        padding: Of convolutions: "" for half the kernel on every side, or "tensorflow": as `same` means it there, which
+            differs where a stride meets an even map. Shapes and costs are the same.
+        eps: What BN adds to variances.
     """
 
     name: str
@@ -77,6 +84,8 @@ class Layer(NamedTuple):
     inputs: tuple[str, ...] = ()
     join: str = "sum"
     stage: int = 0
+    padding: str = ""
+    eps: float = BN_EPS
 
     @property
     def label(self) -> str:
@@ -221,3 +230,36 @@ def halved(resolution: int, stride: int, spatial: str = "ceil") -> int:
         spatial: "ceil", as networks run, or "floor", the convention of ScaleNet's MAC counter.
     """
     return resolution // stride if spatial == "floor" else ceil(resolution / stride)
+
+
+def pads_of(padding: str, resolution: int, kernel: int, stride: int) -> tuple[int, int]:
+    """Return the pixels that a convolution's input is padded by before and behind, in both directions.
+
+    Args:
+        padding: That of the layer.
+        resolution: Height and width of the input in pixels.
+        kernel: Of the convolution.
+        stride: Of the convolution.
+    """
+    if padding != TENSORFLOW_PADDING:
+        return kernel // 2, kernel // 2
+    total = max(0, (halved(resolution, stride) - 1) * stride + kernel - resolution)
+    return total // 2, total - total // 2
+
+
+def at_resolution(blueprint: Blueprint, resolution: int) -> Blueprint:
+    """Return the same network for images of another resolution; one that flattens its maps has only its own.
+
+    Args:
+        blueprint: The network.
+        resolution: Height and width of the images in pixels.
+    """
+    sizes, layers = {-1: resolution}, []
+    for i, (layer, sources) in enumerate(zip(blueprint, blueprint.wiring(), strict=True)):
+        size = sizes[sources[0]]
+        if layer.kind == "flatten" and size != layer.resolution:
+            rule = f"layer {layer.name} flattens a map of {layer.resolution} pixels, so images keep their resolution"
+            raise InputError(f"{rule}, {blueprint.resolution}: got {resolution}")
+        sizes[i] = 1 if layer.kind in ("gap", "flatten", "linear") else halved(size, layer.stride)
+        layers.append(layer._replace(resolution=size, resolution_out=sizes[i]))
+    return Blueprint(tuple(layers))

@@ -33,6 +33,7 @@ FAMILIES = {
     "convnet": "supernetic.families.convnet:ConvNet",
     "resnet": "supernetic.families.resnet:ResNet",
     "inception": "supernetic.families.inception:Inception",
+    **{f"efficientnet-lite{i}": f"supernetic.families.efficientnet_lite:Lite{i}" for i in range(5)},
     "s3ta": "supernetic.lab.s3ta:S3TA",
 }
 # The five cells of "Small Data, Big Decisions".

@@ -545,9 +545,7 @@ def detect(
         str, typer.Argument(help="Annotated images: a directory in VOC's or COCO's format, or a COCO file.")
     ],
     minutes: Minutes = None,
-    steps: Annotated[
-        int | None, typer.Option(help="Training steps, in place of --minutes. [default: by the recipe]")
-    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps, in place of --minutes.")] = None,
     recipe: Recipe = "",
     image_size: Annotated[
         int | None, typer.Option(help="Longer side of the images, in pixels. [default: as they are, at most 640]")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from .display import open_display
 from .shared import (
     RETRAIN_HELP,
@@ -133,9 +134,16 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Classify images with a model, or find objects in them with a detector."""
+    from ..commands.find_boxes import find_boxes, is_detector
+    from ..commands.predict import TOP
     from ..commands.predict import predict as job
 
-    print_result(job(model, images, top=top, batch=batch, engine=engine, draw=draw or None), as_json)
+    if is_detector(model):
+        print_result(find_boxes(model, images, top=top, engine=engine, draw=draw or None), as_json)
+        return
+    if draw:
+        raise InputError(f"--draw is for the boxes of a detector: {model} is none")
+    print_result(job(model, images, top=TOP if top is None else top, batch=batch, engine=engine), as_json)
 
 
 @app.command()

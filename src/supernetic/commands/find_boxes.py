@@ -1,15 +1,16 @@
-"""What `predict` does with a detector: the boxes of objects in images."""
+"""`find_boxes`: objects in images, by a detector; on the command line it is `predict` with a detector's directory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, InputError, UnknownNameError
 from ..result import Result
-from ..runs.files import MODEL_ONNX
+from ..runs.files import DETECTOR_RECORD, MODEL_ONNX
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -51,15 +52,25 @@ class FoundBoxes(Result):
         return [f"{_printable(i.image)}  {_counts(i)}" for i in self.images]
 
 
+def is_detector(path: str | PathLike[str]) -> bool:
+    """Whether there is a detector at this path, and not a model that classifies."""
+    return (Path(path) / DETECTOR_RECORD).is_file()
+
+
 def find_boxes(
-    directory: Path, images: Sequence[str | Path], *, top: int | None, engine: str, draw: str | Path | None
+    model: str | PathLike[str],
+    images: Sequence[str | Path],
+    *,
+    top: int | None = None,
+    engine: str = "torch",
+    draw: str | Path | None = None,
 ) -> FoundBoxes:
-    """Find objects in images.
+    """Find objects in images; they are prepared as the training images were.
 
     Args:
-        directory: Of a detector.
+        model: The directory of a detector, `RUN/detector`.
         images: Files, or folders with all folders inside.
-        top: Boxes per image at most.
+        top: Boxes per image at most, the surest first. By default all that are sure enough.
         engine: `torch`, or `onnx` for the detector's ONNX file.
         draw: A folder for images with the boxes drawn into them.
 
@@ -70,6 +81,9 @@ def find_boxes(
     from ..detection.directory import read_detector_card
     from ..detection.pictures import draw_boxes
 
+    directory = Path(model)
+    if top is not None and top < 1:
+        raise InputError(f"top must be 1 or more, got {top}")
     if engine not in DETECTOR_ENGINES:
         raise UnknownNameError("engine of a detector", engine, DETECTOR_ENGINES)
     files = [file for item in images for file in _files(Path(item))]

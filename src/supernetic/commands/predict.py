@@ -1,4 +1,4 @@
-"""`predict`: the classes of images, by an exported model; or the boxes in them, by a detector."""
+"""`predict`: the classes of images, by an exported model."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from ..errors import DataError, InputError, SupernetError, UnknownNameError
 from ..result import Result
-from ..runs.files import DETECTOR_RECORD
-from .find_boxes import FoundBoxes, find_boxes
 
 if TYPE_CHECKING:
     from ..datasets.dataset import Images
@@ -54,41 +52,35 @@ def predict(
     model: str | PathLike[str],
     images: Sequence[str | Path],
     *,
-    top: int | None = None,
+    top: int = TOP,
     batch: int = 64,
     engine: str = "torch",
-    draw: str | Path | None = None,
-) -> Predictions | FoundBoxes:
-    """Classify images, or find objects in them; they are prepared as the training images were.
+) -> Predictions:
+    """Classify images; they are prepared as the training images were.
 
     Args:
-        model: The directory of an exported model, or of a detector (`RUN/detector`).
+        model: The directory of an exported model.
         images: Files, folders (with all folders inside), `.npz` files, or data sets by name.
-        top: The number of classes to name per image, 3 by default; of a detector, the number of boxes at most.
+        top: The number of classes to name per image.
         batch: The number of images at a time.
         engine: `torch`, or `onnx` for the model's ONNX file, or `int8` for the quantised one.
-        draw: A folder for images with the boxes of a detector drawn into them.
 
     Returns:
-        The likeliest classes of each image, or the boxes in it, in the order given.
+        The likeliest classes of each image, in the order given.
     """
     from ..exporters.model import read_card
 
     for name, value in (("top", top), ("batch", batch)):
-        if value is not None and value < 1:
+        if value < 1:
             raise InputError(f"{name} must be 1 or more, got {value}")
     if engine not in ENGINES:
         raise UnknownNameError("engine", engine, ENGINES)
-    if (Path(model) / DETECTOR_RECORD).is_file():
-        return find_boxes(Path(model), images, top=top, engine=engine, draw=draw)
-    if draw is not None:
-        raise InputError(f"draw={str(draw)!r} is for the boxes of a detector: {model} is none")
     card = read_card(model)
     lots = [_find(str(item), card) for item in images]
     if not lots:
         raise InputError("predict needs an image, a folder of images or a data set")
     network = _network(Path(model), engine)
-    predictions = [p for lot in lots for p in _classify(lot, card, network, top or TOP, batch)]
+    predictions = [p for lot in lots for p in _classify(lot, card, network, top, batch)]
     return Predictions(card.name, engine, tuple(predictions))
 
 

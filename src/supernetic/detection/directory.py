@@ -110,11 +110,6 @@ def _onnx(file: Path, detector: Any, spec: DetectorSpec, card: DetectorCard) -> 
         return {"missing": f"it could not be exported: {type(error).__name__}: {' '.join(str(error).split())[:200]}"}
 
 
-def is_detector(path: str | PathLike[str]) -> bool:
-    """Whether there is a detector at this path."""
-    return (Path(path) / DETECTOR_RECORD).is_file()
-
-
 def read_detector_card(path: str | PathLike[str]) -> tuple[DetectorSpec, DetectorCard]:
     """What a detector directory says, after all files were checked.
 
@@ -191,7 +186,7 @@ def _page(spec: DetectorSpec, card: DetectorCard, onnx: Mapping[str, Any]) -> st
         f"| boxes are shown from a score of | {card.threshold:g} |\n\n"
         f"## Measurements\n\nCOCO's average precision on test images.\n\n| metric | value |\n|---|---|\n{numbers}\n\n"
         "## Use\n\n`supernetic predict path/to/this/directory IMAGES...` finds boxes in images. In Python: "
-        "`supernetic.predict(directory, images)`.\n\n"
+        "`supernetic.find_boxes(directory, images)`.\n\n"
         f"{file}\n\n"
         "## Limits\n\nMeasurements hold for images like those they were made on. Scores are not calibrated.\n"
     )

@@ -36,6 +36,10 @@ MAX_LOG_SCALE = 4.135  # log(1000 / 16): how far a box may grow, as torchvision'
 class Dense(nn.Module):
     """A detector before its boxes are selected: all boxes, decoded, and all scores."""
 
+    mean: Tensor
+    std: Tensor
+    anchors: Tensor
+
     def __init__(self, detector: Any, spec: DetectorSpec, height: int, width: int) -> None:
         super().__init__()
         self.pyramid, self.head = detector.backbone, detector.head
@@ -50,7 +54,7 @@ class Dense(nn.Module):
         return self._decoded(outputs["bbox_regression"], size), outputs["cls_logits"].sigmoid().transpose(1, 2)
 
     def _decoded(self, offsets: Tensor, size: Tensor) -> Tensor:
-        left, top, right, bottom = self.anchors.unbind(-1)  # type: ignore[operator]
+        left, top, right, bottom = self.anchors.unbind(-1)
         width, height = right - left, bottom - top
         x, y, w, h = offsets.unbind(-1)
         centre_x, centre_y = x * width + left + width / 2, y * height + top + height / 2

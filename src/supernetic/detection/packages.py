@@ -52,18 +52,19 @@ def torchvision() -> Any:
     _declare_nms()
     package = import_module("torchvision")
     # Functions ask first whether the compiled part is there; the one that is called here has its operator now.
-    import_module("torchvision.ops.boxes")._assert_has_ops = lambda: None
+    setattr(import_module("torchvision.ops.boxes"), "_assert_has_ops", lambda: None)  # noqa: B010 - not in its stubs
     return package
 
 
 @lru_cache(maxsize=1)
 def _declare_nms() -> torch.library.Library:
     """Declare the operator. The result must be kept: with it, the declaration goes."""
-    library = torch.library.Library("torchvision", "FRAGMENT")
+    library: Any = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
     for name in (NMS, QUANTISED_NMS):
         library.define(SCHEMA.format(name))
     library.impl(NMS, nms, "CPU")
-    return library
+    kept: torch.library.Library = library
+    return kept
 
 
 def nms(boxes: Tensor, scores: Tensor, threshold: float) -> Tensor:

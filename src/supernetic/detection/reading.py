@@ -1,8 +1,10 @@
 """Annotations of objects in the two common formats: PASCAL VOC's XML files and COCO's JSON files.
 
-VOC     Annotations/*.xml, JPEGImages/, and ImageSets/Main/{train,val,test}.txt if the data name their splits
-COCO    annotations/*.json, */_annotations.coco.json, or a JSON file itself; a file is of the split that its name,
-        or its folder's, holds: train, val or test
+    VOC     Annotations/*.xml, JPEGImages/, and ImageSets/Main/{train,val,test}.txt if the data name their splits
+    COCO    annotations/*.json, */_annotations.coco.json, or a JSON file itself; a file is of the split that its name,
+            or its folder's, holds: train, val or test
+
+Nothing in these files is trusted: paths stay within the data's folder, and every number is checked.
 """
 
 from __future__ import annotations

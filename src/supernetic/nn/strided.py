@@ -12,15 +12,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..blueprint import pads_of
+
 VECTOR_CHANNELS = 16  # channels that the widest processors compute at a time
 
 
-def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, groups: int) -> Tensor:
-    """A convolution padded by half its kernel; its weight gradient is right on every processor."""
+def convolve(x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, groups: int, padding: str = "") -> Tensor:
+    """A convolution padded as its layer says (`blueprint.Layer`); its weight gradient is right on every processor."""
     kernel = weight.shape[-1]
     if at_risk(weight.shape[1], kernel, stride) and _may_be_trained(x):
         x, stride = x[:, :, ::stride, ::stride], 1
-    return F.conv2d(x, weight, bias, stride, kernel // 2, groups=groups)
+    rows, columns = (pads_of(padding, n, kernel, stride) for n in x.shape[2:])
+    if rows[0] == rows[1] and columns[0] == columns[1]:
+        return F.conv2d(x, weight, bias, stride, (rows[0], columns[0]), groups=groups)
+    return F.conv2d(F.pad(x, (*columns, *rows)), weight, bias, stride, groups=groups)
 
 
 def at_risk(channels: int, kernel: int, stride: int) -> bool:

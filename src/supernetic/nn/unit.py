@@ -45,12 +45,14 @@ class Statistics(NamedTuple):
 class Conv2d(nn.Conv2d):
     """Its weights are left to `initialise`."""
 
+    padded_as = ""  # the layer's `padding`
+
     def reset_parameters(self) -> None:
         """Draw nothing."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Convolve; see `strided` for why this is not torch's own method."""
-        return convolve(input, self.weight, self.bias, self.stride[0], self.groups)
+        return convolve(input, self.weight, self.bias, self.stride[0], self.groups, *_padding(self))
 
 
 class Linear(nn.Linear):
@@ -78,8 +80,9 @@ class Unit(nn.Module):
             stride = layer.stride if part.role in STRIDED_ROLES else 1
             padding = part.kernel // 2
             self.op = Conv2d(part.c_in, part.c_out, part.kernel, stride, padding, groups=part.groups, bias=part.bias)
+            self.op.padded_as = layer.padding
         if part.norm or layer.kind == "preconv":  # a preconv that is not `norm` has a BN too, without weights
-            self.norm = nn.BatchNorm2d(part.c_out, affine=part.norm)
+            self.norm = nn.BatchNorm2d(part.c_out, layer.eps, affine=part.norm)
 
     def forward(self, x: Tensor, view: View | None = None, stats: Statistics | None = None) -> Tensor:
         """Apply the unit or a part of it.
@@ -141,7 +144,13 @@ def _apply(op: nn.Conv2d | nn.Linear, x: Tensor, view: View) -> Tensor:
     if isinstance(op, nn.Linear):
         return F.linear(x, weight, bias)
     groups = 1 if op.groups == 1 else len(weight)
-    return convolve(x, weight, bias, op.stride[0], groups)
+    return convolve(x, weight, bias, op.stride[0], groups, *_padding(op))
+
+
+def _padding(op: nn.Conv2d) -> tuple[str, ...]:
+    """The last argument of `convolve`, where it is not the usual one."""
+    padded_as = getattr(op, "padded_as", "")
+    return (padded_as,) if padded_as else ()
 
 
 def cut(weight: Tensor, view: View) -> Tensor:

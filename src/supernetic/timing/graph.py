@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..blueprint import Blueprint, Layer, Part, parts
+from ..blueprint import Blueprint, Layer, Part, pads_of, parts
 
 Array = npt.NDArray[Any]
 Weights = Mapping[str, Array]  # by the names of a network's state: `stage1.0.expand.op.weight`
@@ -152,11 +152,19 @@ def _unit(w: _Writer, layer: Layer, part: Part, x: str) -> str:
     if k:
         kernel = w.weight(f"{name}.op.weight", (c, part.c_in // part.groups, k, k))
         stride = layer.stride if part.role in STRIDED_ROLES else 1
-        x = w.add("Conv", x, kernel, *bias, group=part.groups, strides=[stride] * 2, pads=[k // 2] * 4)
+        first, last = pads_of(layer.padding, _resolution(layer, part), k, stride)
+        pads = [first, first, last, last]
+        x = w.add("Conv", x, kernel, *bias, group=part.groups, strides=[stride] * 2, pads=pads)
     if part.norm or layer.kind == "preconv":
         fills = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0}
-        x = w.add("BatchNormalization", x, *(w.weight(f"{name}.norm.{n}", (c,), v) for n, v in fills.items()))
+        norm = [w.weight(f"{name}.norm.{n}", (c,), v) for n, v in fills.items()]
+        x = w.add("BatchNormalization", x, *norm, epsilon=layer.eps)
     return x
+
+
+def _resolution(layer: Layer, part: Part) -> int:
+    """Of the map that a convolution reads."""
+    return layer.resolution if part.role in STRIDED_ROLES else part.resolution_out
 
 
 def _act(w: _Writer, act: str, x: str) -> str:

@@ -1,0 +1,65 @@
+"""A pretrained network by name: EfficientNet-Lite from its package, or a model directory of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from ..blueprint import at_resolution
+from ..errors import UnknownNameError
+from ..exporters.model import is_model, load_model, read_card
+from ..nn.network import Network, with_weights
+from . import efficientnet_lite
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A trained network, and what its images must look like.
+
+    Args:
+        name: As it was asked for.
+        network: In evaluation mode; its blueprint has the resolution that it was asked for.
+        mean: Of pixels in 0..1, per channel: what is subtracted first.
+        std: By which is divided then.
+        classes: Names of its classes; none, if they are not known.
+        licence: Of the weights, or of the images that they were learned from.
+    """
+
+    name: str
+    network: Network
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    classes: tuple[str, ...] = ()
+    licence: str = ""
+
+
+def is_pretrained(name: str | PathLike[str]) -> bool:
+    """Whether a text names a pretrained network that `load_pretrained` knows, installed or not."""
+    return str(name) in efficientnet_lite.NAMES or is_model(name)
+
+
+def load_pretrained(name: str | PathLike[str], resolution: int | None = None) -> Pretrained:
+    """A pretrained network.
+
+        load_pretrained("efficientnet-lite0", 160)
+
+    Args:
+        name: `efficientnet-lite0`, `-lite1` or `-lite2`, whose package must be installed, or a model directory.
+        resolution: Height and width of the images in pixels; by default those it was trained with.
+
+    Returns:
+        The network with its preprocessing.
+    """
+    text = str(name)
+    if text in efficientnet_lite.NAMES:
+        version = efficientnet_lite.NAMES.index(text)
+        weights = efficientnet_lite.read_weights(version)
+        network = with_weights(efficientnet_lite.blueprint_of(version, resolution), weights)
+        return Pretrained(text, network, efficientnet_lite.MEAN, efficientnet_lite.STD, (), efficientnet_lite.LICENCE)
+    if not is_model(text) and not Path(text).exists():
+        raise UnknownNameError("pretrained model", text, efficientnet_lite.NAMES)
+    network, card = load_model(text), read_card(text)
+    if resolution not in (None, network.blueprint.resolution):
+        network = with_weights(at_resolution(network.blueprint, resolution), network.state_dict())
+    return Pretrained(text, network, card.mean, card.std, card.classes, card.licence)
