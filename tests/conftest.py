@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +31,7 @@ from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
 torch.set_num_threads(1)
-JOBS = {"tests/cli", "tests/lab", *(f"tests/jobs/{job}" for job in ("search", "scale", "select"))}
+JOBS = {"tests/cli", "tests/lab", *(f"tests/jobs/{job}" for job in ("search", "scale", "select", "detect"))}
 
 # Every space of the catalogue, small enough for a test; odd sides, grey images and several resolutions among them.
 SMALL = {
@@ -240,3 +242,16 @@ def nodes(tmp_path: Path) -> Iterator[Callable[..., Nodes]]:
     yield make
     for one in made:
         one.end()
+
+
+@pytest.fixture(scope="session")
+def shapes() -> SimpleNamespace:
+    """Functions that write small data sets of annotated images, `write_voc` and `write_coco`."""
+    return SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("shapes.py"))))
+
+
+@pytest.fixture(scope="session")
+def voc(shapes: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve annotated images in VOC's format."""
+    path: Path = shapes.write_voc(tmp_path_factory.mktemp("voc") / "shapes", {"train": 8, "val": 2, "test": 2})
+    return path

@@ -29,7 +29,7 @@ LAYERS = [
     ["supernets", "samplers", "predictors", "families", "selection", "diagnostics", "tracking"],
     ["derivation", "scaling"],
     ["training", "exporters"],
-    ["networks", "pretrained"],
+    ["networks", "pretrained", "detection"],
     ["timing", "proxies"],
     ["evaluators"],
     ["searchers"],
@@ -48,7 +48,7 @@ INSIDE = {
         ["request_file"],
         ["request_text"],
         ["job"],
-        ["train"],
+        ["train", "detect"],
         ["select"],
         ["compare"],
         ["search", "optimise", "transfer"],
@@ -77,6 +77,7 @@ TORCH_WING = {
     "evaluators",
     "networks",
     "pretrained",
+    "detection",
     "lab",
 }
 METHODS = ["spaces", "searchers", "samplers", "proxies", "families"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .commands.export import export
     from .commands.extract import extract
     from .commands.features import features
+    from .commands.find_boxes import find_boxes
     from .commands.latency import latency
     from .commands.predict import predict
     from .commands.rank.command import rank
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .exporters.fine_tuned import save
     from .exporters.model import load_model as load
     from .exporters.transform import transform
+    from .jobs.detect.job import detect
     from .jobs.finish.job import finish
     from .jobs.optimise.job import optimise
     from .jobs.scale.job import scale
@@ -93,9 +95,11 @@ _HOMES = {
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
+    "detect": "jobs.detect.job",
     "export": "commands.export",
     "extract": "commands.extract",
     "features": "commands.features",
+    "find_boxes": "commands.find_boxes",
     "finish": "jobs.finish.job",
     "latency": "commands.latency",
     "list_spaces": "commands.spaces",
@@ -153,9 +157,11 @@ __all__ = [
     "cost",
     "declare",
     "derive",
+    "detect",
     "export",
     "extract",
     "features",
+    "find_boxes",
     "finish",
     "latency",
     "list_spaces",

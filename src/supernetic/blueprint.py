@@ -33,7 +33,7 @@ KINDS = (
     "conv", "mbconv", "preconv", "reduce", "residual", "avgpool", "maxpool", "skip", "zero", "join", "norm", "gap",
     "flatten", "linear",
 )  # fmt: skip
-MAY_BE_ZERO = ("hidden", "se", "stage")  # numbers of a layer; all others are at least 1
+LEAST_NUMBER = {"hidden": 0, "se": 0, "stage": 0, "eps": 0}  # of a layer in a file; all others are at least 1
 LARGEST_NUMBER = 10_000_000  # of a layer in a file: beyond it nothing could be computed
 SHORTCUT_KINDS = ("mbconv", "residual")  # kinds of layer that may have a `shortcut`
 TENSORFLOW_PADDING = "tensorflow"  # a `padding` of convolutions
@@ -237,7 +237,7 @@ def _checked(layer: Layer) -> Layer:
             raise ValueError(f"{name} of a layer must be {kind}, got {str(value)[:40]!r}")
         if kind in ("int", "float"):
             known = type(value) is int or (kind == "float" and type(value) is float)
-            if not known or not (0 if name in MAY_BE_ZERO else 1) <= value <= LARGEST_NUMBER:
+            if not known or not LEAST_NUMBER.get(name, 1) <= value <= LARGEST_NUMBER:
                 raise ValueError(f"{name} of a layer must be a number up to {LARGEST_NUMBER:,}, got {str(value)[:40]}")
     if layer.kind not in KINDS:
         raise ValueError(f"a layer must be one of {', '.join(KINDS)}, got {layer.kind[:40]!r}")

@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "cost": [supernetic.cost, search_costs],
     "sample": [supernetic.sample, sample_equidistant],
     "search": [supernetic.search, search_table],
+    "predict": [supernetic.predict, supernetic.find_boxes],
     "robustness": [robustness],
     "data list": [list_data],
     "data get": [get_data],
@@ -93,7 +94,7 @@ def test_every_public_job_has_its_command() -> None:
         "save",
         "transform",
     }  # objects
-    nouns |= {"search_table"}  # which is `search --table`
+    nouns |= {"search_table", "find_boxes"}  # which are `search --table` and `predict` with a detector
     verbs = {n for n in supernetic.__all__ if n[0].islower()} - nouns
     assert verbs <= COMMANDS.keys()
 
@@ -146,6 +147,7 @@ def test_long_commands_can_be_quiet() -> None:
         "search",
         "resume",
         "select",
+        "detect",
         "scale",
         "train",
         "study",

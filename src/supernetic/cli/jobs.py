@@ -1,4 +1,4 @@
-"""Long commands: search, resume, train, scale, select, study."""
+"""Long commands: search, resume, train, scale, select, detect, study."""
 
 from __future__ import annotations
 
@@ -586,4 +586,57 @@ def resume(
 
     with open_cluster(cluster, cluster_tls, insecure), open_display(quiet) as on_event:
         result = job(run, trust_code=trust_code, track=track, on_event=on_event)
+    print_result(result, as_json)
+
+
+@app.command()
+def detect(
+    backbone: Annotated[
+        str,
+        typer.Argument(
+            help="Backbone: a model directory, efficientnet-lite0, or the name of a network (fresh weights)."
+        ),
+    ],
+    data: Annotated[
+        str, typer.Argument(help="Annotated images: a directory in VOC's or COCO's format, or a COCO file.")
+    ],
+    minutes: Minutes = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps, in place of --minutes.")] = None,
+    recipe: Recipe = "",
+    image_size: Annotated[
+        int | None, typer.Option(help="Longer side of the images, in pixels. [default: as they are, at most 640]")
+    ] = None,
+    channels: Annotated[int, typer.Option(help="Channels of the feature pyramid and the heads.")] = 64,
+    shrink: Annotated[
+        float | None,
+        typer.Option(help="Share of the backbone's MACs to keep, cut where its maps change least. [default: all]"),
+    ] = None,
+    limit: Limit = None,
+    out: Out = "",
+    dry_run: DryRun = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> None:
+    """Train a detector of objects on a backbone, with COCO's metrics and a report."""
+    from ..jobs.detect.job import detect as job
+
+    with open_display(quiet or dry_run) as on_event:
+        result = job(
+            backbone,
+            data,
+            minutes=minutes,
+            steps=steps,
+            recipe=recipe or None,
+            image_size=image_size,
+            channels=channels,
+            shrink=shrink,
+            limit=limit,
+            seed=seed,
+            out=out or None,
+            dry_run=dry_run,
+            trust_code=trust_code,
+            on_event=on_event,
+        )
     print_result(result, as_json)

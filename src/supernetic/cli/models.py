@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from .completion import complete_data
 from .display import open_display
 from .shared import (
@@ -194,17 +195,28 @@ def export(
 
 @app.command()
 def predict(
-    model: Annotated[str, typer.Argument(help="Model directory.")],
+    model: Annotated[str, typer.Argument(help="Directory of a model or a detector.")],
     images: Annotated[list[str], typer.Argument(help="Images: files, folders, .npz files, or data sets by name.")],
-    top: Annotated[int, typer.Option(help="Number of classes to name per image.")] = 3,
+    top: Annotated[
+        int | None, typer.Option(help="Number of classes or boxes to name per image. [default: 3 classes, all boxes]")
+    ] = None,
     batch: Annotated[int, typer.Option(help="Number of images at a time.")] = 64,
     engine: Annotated[str, typer.Option(help="What runs the model: torch, onnx (its ONNX file) or int8.")] = "torch",
     skip_bad: SkipBad = False,
+    draw: Annotated[str, typer.Option(help="Folder to write images with the boxes of a detector into.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Classify images with a model."""
+    """Classify images with a model, or find objects in them with a detector."""
+    from ..commands.find_boxes import find_boxes, is_detector
+    from ..commands.predict import TOP
     from ..commands.predict import predict as job
 
+    if is_detector(model):
+        print_result(find_boxes(model, images, top=top, engine=engine, draw=draw or None), as_json)
+        return
+    if draw:
+        raise InputError(f"--draw is for the boxes of a detector: {model} is none")
+    top = TOP if top is None else top
     print_result(job(model, images, top=top, batch=batch, engine=engine, skip_bad=skip_bad), as_json)
 
 

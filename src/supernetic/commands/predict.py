@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..exporters.card import Card
 
 ENGINES = ("torch", "onnx", "int8")
+TOP = 3  # classes that are named
 
 Logits = npt.NDArray[np.floating[Any]]
 Lot = tuple[list[str], Callable[[Sequence[int]], "Images"]]  # names of images, and the pixels of some of them
@@ -53,7 +54,7 @@ def predict(
     model: str | PathLike[str],
     images: Sequence[str | Path],
     *,
-    top: int = 3,
+    top: int = TOP,
     batch: int = 64,
     engine: str = "torch",
     skip_bad: bool = False,

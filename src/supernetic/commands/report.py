@@ -12,6 +12,7 @@ from ..diagnostics import network_diagnostics
 from ..errors import InputError
 from ..lab.study_page import write_study
 from ..reports import compare_report, write_report
+from ..reports.detect import write_detect
 from ..reports.run_space import space_in as space_in
 from ..reports.runs import clean, write_index
 from ..reports.scale import write_scale
@@ -25,6 +26,7 @@ from ..runs.trust import opens_runs
 
 WATCH_S = 10.0  # between two renewals of the page over a folder
 PAGES = {  # by job; all others have one in common
+    "detect": write_detect,
     "scale": write_scale,
     "select": write_select,
     "study": write_study,

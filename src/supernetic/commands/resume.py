@@ -37,6 +37,7 @@ JOBS = {
         "jobs.transfer.job:transfer_by",
         "jobs.transfer.result:read_transfer",
     ),
+    "detect": ("jobs.detect.request:DetectRequest", "jobs.detect.job:DetectJob", "jobs.detect.result:read_result"),
     "study": ("lab.request:StudyRequest", "lab.job:study_by", ""),
 }
 

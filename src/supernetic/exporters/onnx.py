@@ -109,7 +109,7 @@ def run(reader: Any, images: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _exported(network: nn.Module, example: torch.Tensor) -> bytes:
     """The file's bytes: equal for equal networks, and free of the exporter's notes on where the code lay."""
     batch = torch.export.Dim("batch")
-    with _quiet(), torch.no_grad():
+    with quiet_export(), torch.no_grad():
         program: Any = torch.onnx.export(
             network,
             (example,),
@@ -146,7 +146,7 @@ def _rename(model: Any) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet_export() -> Iterator[None]:
     """The exporter warns of packages that nobody needs here, and of its own ways."""
     loggers = [logging.getLogger(name) for name in NOISY_LOGGERS]
     levels = [logger.level for logger in loggers]

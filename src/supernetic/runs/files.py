@@ -77,3 +77,12 @@ MEASURED = "measured.jsonl"  # in the run of a training: what was measured of it
 MEASURES_CSV = "measures.csv"  # every number, by variant and seed
 SUMMARY_CSV = "summary.csv"  # means and spreads over seeds
 CLAIMS_CSV = "claims.csv"  # the claims and their verdicts
+
+# `detect`
+BACKBONE = "backbone.safetensors"  # the backbone after it was shrunk, with its blueprint
+DETECTOR_WEIGHTS = "detector.safetensors"  # the trained detector
+VALIDATED = "validated.json"  # what it finds in validation images, in numbers; the score from which boxes are shown
+DETECT = "detect.json"  # everything that was found, for programs and for the page
+SHOWN_IMAGES = "shown.json"  # some test images with the boxes found in them, for the page
+DETECTOR = "detector"  # directory: the detector for use elsewhere
+DETECTOR_RECORD = "detector.json"  # in it: what it is built from, classes, metrics, checksums

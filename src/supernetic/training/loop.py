@@ -111,7 +111,7 @@ def fit(
     store = Checkpoints(run.path / "checkpoints" / name) if run else None
     start = worker.resume(store)
     if run:
-        _forget(run, name, start)
+        forget_later(run, name, start)
     losses: list[float] = []
     began = lap = perf_counter()
     images = 0
@@ -328,7 +328,7 @@ def _class_weights(batches: Source) -> Tensor:
     return weights
 
 
-def _forget(run: Run, name: str, step: int) -> None:
+def forget_later(run: Run, name: str, step: int) -> None:
     """Drop what was recorded after the checkpoint: those steps are taken again."""
     lines = (run.path / METRICS).read_text().splitlines(keepends=True) if (run.path / METRICS).exists() else []
     later = [r.get("task") == name and r["step"] > step for r in map(json.loads, lines)]

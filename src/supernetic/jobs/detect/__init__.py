@@ -1,0 +1,1 @@
+"""`detect`: a detector of objects on a backbone, trained on annotated images."""
