@@ -106,7 +106,8 @@ def space(text: str | Space) -> Space:
     space_with_settings: Space = with_settings(make(), name, settings)
     for key, most in MOST.items():
         given = getattr(space_with_settings, key, 0)
-        if settings and max(given if isinstance(given, tuple) else (given,), default=0) > most:
+        numbers = [n for n in (given if isinstance(given, tuple) else (given,)) if isinstance(n, int | float)]
+        if settings and max(numbers, default=0) > most:
             raise InputError(f"{name}: {key} must be at most {most:,}, got {given}")
     return space_with_settings
 

@@ -27,6 +27,9 @@ from .shared import Interrupted, app
 __all__ = ["app", "commands", "data", "jobs", "main", "models"]
 
 
+LOOP = "Symlink loop"  # how Python begins what it says of a link that leads to itself
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -54,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         _leave(2, f"{_shortened(error.filename)}: {error.strerror}" if error.filename else str(error.strerror))
     except (MemoryError, RuntimeError, ImportError) as error:
-        words = memory_words(error)
+        words = str(error) if str(error).startswith(LOOP) else memory_words(error)
         if words is None:
             raise
         _leave(2, words)

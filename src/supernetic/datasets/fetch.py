@@ -10,7 +10,7 @@ import urllib.request
 from http.client import HTTPException
 from pathlib import Path
 
-from ..errors import SupernetError
+from ..errors import DataError, SupernetError
 
 OFFICIAL_URL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 OFFICIAL_SHA256 = "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"
@@ -39,7 +39,7 @@ def fetch_cifar10(to: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=to, prefix=".fetch-") as scratch:
             return _fetch(Path(scratch), official, packed)
     except OSError as error:
-        raise SupernetError(f"{to} cannot be written: {error.strerror or error}") from None
+        raise DataError(f"{to} cannot be written: {error.strerror or error}") from None
 
 
 def sha256(path: Path) -> str:

@@ -59,7 +59,7 @@ def read_splits(path: Path, roots: Mapping[str, Path], only: Sequence[str] | Non
         Labels, and pixels on demand.
     """
     inside = _folders(roots["train"])
-    classes = tuple(p.name for p in inside if only is None or p.name in only)
+    classes = tuple(_text(p.name, p) for p in inside if only is None or p.name in only)
     if not classes:
         loose = any(p.suffix.lower() in SUFFIXES for p in roots["train"].iterdir())
         contents = "images but no class folders" if loose else "no class folders"
@@ -95,6 +95,16 @@ def read_splits(path: Path, roots: Mapping[str, Path], only: Sequence[str] | Non
         notes=tuple(notes),
         select=_selector(str(path), files),
     )
+
+
+def _text(name: str, folder: Path) -> str:
+    """The name of a class, which runs and models keep as text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(folder)
+        raise DataError(f"the folder {shown!r} has a name that is not UTF-8: rename it, as it names a class") from None
+    return name
 
 
 def _folders(path: Path) -> list[Path]:

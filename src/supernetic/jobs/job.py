@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from ..errors import RunError, SupernetError
 from ..hardware import Hardware
@@ -89,6 +89,10 @@ class Job(ABC, Generic[Plan, Outcome]):
             The plan.
         """
 
+    def sketched(self) -> Self:
+        """The same job for a dry run, which need not measure all that a run does."""
+        return self
+
     @abstractmethod
     def settings(self, plan: Plan) -> dict[str, Any]:
         """Everything that the result depends on, for `run.toml`."""
@@ -139,6 +143,8 @@ def run_job(
     send, begin = on_event or ignore, perf_counter()
     require_trackers(track)  # says now if one is missing, before anything is written
     job = prepare(send)
+    if dry_run:
+        job = job.sketched()
     record = job.request.record()
     path = resolve_directory(out, job.title, job.goes_on_with)
     earlier = read_settings(path) if (path / SETTINGS).exists() else {}

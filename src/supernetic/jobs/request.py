@@ -56,8 +56,9 @@ class Request:
         Python files are left alone: they are run once.
         """
         space = getattr(self, "space", None)
-        if isinstance(space, str) and space != AUTO and not space.endswith(".py"):
-            catalog.space(space)
+        named = isinstance(space, str) and space != AUTO and not space.endswith(".py")
+        if named and not catalog.space(str(space)).choices:
+            raise InputError(f"{space} declares a single network: list several options of something to choose from")
         for name in ("recipe", "retrain_recipe"):
             asked = getattr(self, name, None)
             if isinstance(asked, str | Path):

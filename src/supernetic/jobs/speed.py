@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..training.recipe import Recipe
 
 BLOCK_STEPS = 5  # that several processes take before they agree on whether to go on
+SHORT_S = 0.5  # of measuring: below it, a look is enough
 WARM_UP_STEPS = 2  # that are not timed: memory is allocated, kernels are chosen
 
 
@@ -181,7 +182,7 @@ def _endless(recipe: Recipe) -> Recipe:
 
 def _per_step(steps: Any, seconds: float) -> float:
     """Mean seconds of a training's steps."""
-    for _ in islice(steps, WARM_UP_STEPS):
+    for _ in islice(steps, WARM_UP_STEPS if seconds >= SHORT_S else 1):
         pass
     begin, done = perf_counter(), 0
     for _ in steps:

@@ -35,7 +35,14 @@ EXPORT_S = 4.0  # seconds per model: files, ONNX, int8, latency and reading it a
 REPORT_S = 6.0  # seconds for the rest: libraries that export needs, report
 
 
-def require_time(minutes: float, fixed: float, pace: Mapping[str, float], least: Mapping[str, int], what: str) -> float:
+def require_time(
+    minutes: float,
+    fixed: float,
+    pace: Mapping[str, float],
+    least: Mapping[str, int],
+    what: str,
+    instead: str = "choose a smaller --space or a smaller --image-size",
+) -> float:
     """Seconds that are left for all parts together; an error if not even the least of each fits.
 
     Args:
@@ -44,12 +51,15 @@ def require_time(minutes: float, fixed: float, pace: Mapping[str, float], least:
         pace: Seconds for one unit of each part.
         least: Units of each part below which the result is noise.
         what: These units in words.
+        instead: What the user can change other than the time.
     """
     left = PLANNED_SHARE * 60 * minutes - fixed
     needed = sum(least[k] * pace[k] for k in pace)
     if left < needed:
         enough = ceil((needed + fixed) / PLANNED_SHARE / 60 * 2) / 2
-        raise InputError(f"--minutes {minutes:g} is too short for {what}: it takes about {enough:g}")
+        raise InputError(
+            f"--minutes {minutes:g} is too short for {what}: it takes about {enough:g}; give as many, or {instead}"
+        )
     return left
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..errors import UnknownNameError
+from ..errors import InputError, UnknownNameError
 from ..settings import with_settings
 from .attentive import Attentive
 from .budgeted import Budgeted
@@ -38,6 +38,8 @@ SAMPLERS: Mapping[str, type] = {
 
 def sampler(settings: str | Mapping[str, Any]) -> Sampler:
     """Return a sampler from its name, or from a table of its name and settings; tables inside are samplers too."""
+    if not isinstance(settings, str | Mapping):
+        raise InputError(f"a sampler is a name or a table of its name and settings, got {settings!r}")
     table = {"name": settings} if isinstance(settings, str) else dict(settings)
     name, _, short = str(table.pop("name", "")).partition(":")
     if name not in SAMPLERS:

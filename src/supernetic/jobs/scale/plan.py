@@ -139,7 +139,8 @@ def make_plan(
             f"{MIN_STEPS[TRAIN]} steps of the super-supernet, {MIN_STEPS[SEARCH]} evaluations and "
             f"{len(costs)} trainings of {MIN_STEPS[COMPARE]} steps"
         )
-        left = require_time(minutes, fixed + spent + speed.measuring, pace, MIN_STEPS, what)
+        instead = "search fewer --stages, a smaller --base-budget or a smaller --space"
+        left = require_time(minutes, fixed + spent + speed.measuring, pace, MIN_STEPS, what, instead)
         most = {
             TRAIN: UNLIMITED_STEPS,
             SEARCH: max(MIN_STEPS[SEARCH], evaluations(stages, **PAPER_SIZES)),

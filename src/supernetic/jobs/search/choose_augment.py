@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 MACS = 2e6  # of the network that tests whether images may be mirrored, at 32 pixels
+MEASURED_LATER = "Whether images may be mirrored is measured when the run begins."
 MAX_STEPS, STEPS_PER_MINUTE = 300, 60  # of its training
 
 

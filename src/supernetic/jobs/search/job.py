@@ -46,7 +46,7 @@ from ..time_plan import FINISH, rescale_recipe
 from ..train.job import training_memory
 from ..train.prepare import TRAIN, PreparedTraining, balanced, loading_of, prepare_training
 from ..train.supernet_run import trained_supernet
-from .choose_augment import choose_augment
+from .choose_augment import MEASURED_LATER, choose_augment
 from .choose_space import check_budget, check_images, check_splits, choose_space, count_networks
 from .goals import Goals, resolve_goals, searcher_record, with_sizes
 from .plan import GENERATIONS, POPULATION, SearchPlan, plan_by_recipes, plan_by_time, plan_untrained
@@ -68,6 +68,7 @@ DECIDING = tuple(f"valid/{name}" for name in BY_CLASS)  # metrics that networks 
 NO_EVIDENCE, FULL_EVIDENCE = "none", "full"
 CONTROL_KINDS = 4  # controls beside the random ones: plain, resnet, largest, mobilenetv2
 MEASURED_ARCHS = 24  # that are drawn to see how fast everything is
+MEASURING_S, SKETCH_MEASURING_S = 2.0, 0.3  # for which each kind of work is timed, at most; in a dry run
 LATENCY_ENGINE = {"engine": "onnx", "threads": 1}  # how milliseconds are measured
 
 
@@ -215,6 +216,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     workers: int
     reasons: tuple[str, ...]  # why this space, and why a supernet or none
     decides: str = ACCURACY  # the metric of validation images by which networks are compared
+    sketch: bool = False  # whether this is a dry run, which measures less
 
     @classmethod
     def prepare(cls, request: SearchRequest, send: OnEvent) -> SearchJob:
@@ -222,6 +224,9 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         request.check_texts()
         goals = _goals(request)
         supernet, reason = _needs_supernet(request, goals)
+        meant = _meant(request)
+        for line in meant:
+            send(Event("prepare", line))
         training, reasons = _training(request, goals, send)
         decides, why = _decides(goals)
         for line in (reason, *why):
@@ -239,7 +244,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         recipe, told = balanced(own, request.balance, training.dataset, classes_alike=alike)
         baselines = _baselines(request, training)
         workers = training.hardware.workers(request.workers)
-        reasons = (*reasons, reason, *why, *told)
+        reasons = (*meant, *reasons, reason, *why, *told)
         return cls(request, goals, training, recipe, baselines, supernet, mode, workers, reasons, decides)
 
     @property
@@ -287,6 +292,8 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         request, training = self.request, self.training
         if request.augment == AUTO and request.retrain_recipe is not None:
             return AugmentDecision(self.recipe.augment or "none", "As the recipe says.")
+        if request.augment == AUTO and self.sketch:
+            return AugmentDecision(self.recipe.augment or "none", MEASURED_LATER)
         return choose_augment(
             request.augment, training.dataset, self.recipe, seed=training.seed, minutes=request.minutes,
             network_steps=request.network_steps, hardware=self.hardware.of_networks,
@@ -356,7 +363,12 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
     def _measuring_seconds(self) -> float:
         """How long each kind of work is timed: little where there is little time."""
-        return 2.0 if self.request.minutes is None else min(2.0, max(0.3, self.request.minutes / 10))
+        longest = SKETCH_MEASURING_S if self.sketch else MEASURING_S
+        return longest if self.request.minutes is None else min(longest, max(0.3, self.request.minutes / 10))
+
+    def sketched(self) -> SearchJob:
+        """Speeds are measured for a shorter time, and whether images may be mirrored is left to the run."""
+        return replace(self, sketch=True)
 
     def planned(self, plan: SearchPlan) -> SearchResult:
         """What would be done."""
@@ -497,6 +509,14 @@ def _goals(request: SearchRequest) -> Goals:
     score = Objective(ACCURACY if request.preset else RANK, True)
     goals = resolve_goals(names, request.objectives, request.where, request.searcher, request.preset, lambda: score)
     return replace(goals, where=tuple(combine(goals.where).values()))
+
+
+def _meant(request: SearchRequest) -> tuple[str, ...]:
+    """Which metric a short name stands for, where there are several of that name: of other images, or other weights."""
+    asked = [w.partition(">")[0].partition("<")[0].partition(" in ")[0] for w in request.where if isinstance(w, str)]
+    asked += [o.partition(" ")[2] for o in request.objectives if isinstance(o, str)]
+    short = [name for name in dict.fromkeys(a.strip() for a in asked) if name in ALL_SCORES]
+    return tuple(f"{name} means valid/{name}: on validation images; test images decide nothing" for name in short)
 
 
 def _decides(goals: Goals) -> tuple[str, tuple[str, ...]]:

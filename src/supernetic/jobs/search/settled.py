@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..request_text import Settled, recipe_table
+from .choose_augment import MEASURED_LATER
 
 if TYPE_CHECKING:
     from .job import SearchJob
@@ -56,7 +57,7 @@ def _trained(job: SearchJob, plan: SearchPlan, settings: dict[str, Any]) -> dict
     request = job.request
     retrain = Settled("scratch") if job.retrain == "scratch" else Settled(None, _retrain_reason(job.retrain))
     settled = {
-        "augment": Settled(plan.augment, plan.augment_reason),
+        "augment": Settled(None if plan.augment_reason == MEASURED_LATER else plan.augment, plan.augment_reason),
         "retrain": retrain,
         "retrain_recipe": Settled(
             None if request.retrain_recipe else recipe_table(settings["retrain_recipe"]),

@@ -54,8 +54,16 @@ def _data(run: RunView) -> list[Fact]:
         ("source", str(d.get("source", ""))),
         ("licence", str(d.get("licence", ""))),
         ("fingerprint", str(d.get("fingerprint", ""))),
+        ("left out, as they cannot be read", listed(_skipped(run))),
     ]
     return [(k, v) for k, v in facts if v]
+
+
+def _skipped(run: RunView) -> list[str]:
+    """Images that `--skip-bad` left out."""
+    load = run.settings.get("load", {})
+    names = load.get("skip_bad", ()) if isinstance(load, Mapping) else ()
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _classes(run: RunView) -> list[str]:
