@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from .errors import InputError, UnknownNameError
 from .parallel.workers import cluster_size, usual_workers
+from .parallel.world import local_size, world_size
 
 AUTO, CPU_KIND, CUDA = "auto", "cpu", "cuda"
 PRECISIONS = ("no", "fp16", "bf16")
@@ -78,7 +79,7 @@ class Hardware:
 
     def can_share(self, processes: int) -> bool:
         """Whether so many processes can train one network together: each needs a device of its own."""
-        return processes == 1 or self.on_cpu or processes <= self.devices
+        return processes == 1 or self.on_cpu or local_size(processes) <= self.devices
 
     def workers(self, requested: int | None) -> int:
         """Trainings at a time: as requested, else as many as a cluster has workers, one per GPU, or by processors.
@@ -151,20 +152,22 @@ def settle_hardware(
     Args:
         device: `cpu`, `cuda`, `cuda:1`, `mps` or `auto`: a GPU that CUDA knows, else the CPU.
         precision: `no` (mixed precision), `fp16` or `bf16`.
-        processes: Processes that share each batch; on GPUs, no more than there are.
+        processes: Processes that share each batch; on GPUs, no more than there are. By default all those that a
+            launcher such as `torchrun` started, or one.
         threads: Of each process.
 
     Returns:
         The hardware.
     """
     require_names(device, precision)
+    processes = world_size() if processes == 1 else processes
     settled = Hardware(_settle_device(device), precision, processes)
     if precision != "no" and settled.kind in (CPU_KIND, "mps"):  # slower on CPUs, on some an illegal instruction
         raise InputError(f"mixed precision is for GPUs, got precision={precision!r} on {_article(settled.kind)}")
     if not settled.can_share(processes):
         there = f"{settled.device} stands for {settled.devices}"
         raise InputError(f"each process needs a GPU: {there}, got processes={processes}")
-    return replace(settled, threads=threads or max(1, (os.cpu_count() or 1) // 2 // processes))
+    return replace(settled, threads=threads or max(1, (os.cpu_count() or 1) // 2 // local_size(processes)))
 
 
 def recorded_hardware(settings: Mapping[str, Any]) -> Hardware:

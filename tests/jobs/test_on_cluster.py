@@ -21,14 +21,24 @@ from supernetic.parallel.cluster import Cluster
 from supernetic.progress import Event
 
 # what tells of time, and files that others write
-TIMES = {"timings.jsonl", "report.html", "index.html", "networks.json", "result.json", "model.json", "README.md"}
+TIMES = {
+    "timings.jsonl",
+    "report.html",
+    "index.html",
+    "networks.json",
+    "result.json",
+    "model.json",
+    "README.md",
+    "study.json",
+}
 SPACE = "macro:channels=4,resolution=8,head=16"
 SEARCH: dict[str, Any] = {
     "space": SPACE, "limit": 300, "steps": 6, "network_steps": 4, "population": 4, "generations": 3, "keep": 2,
     "augment": "none", "int8": "no", "workers": 1, "threads": 1,
 }  # fmt: skip
 SELECT: dict[str, Any] = {
-    "models": ["lenet:cpu", "mlp:cpu"], "sizes": "40,80", "seeds": 1, "limit": 400, "workers": 1, "image_size": 8,
+    "models": "logistic,mlp:width=8,depth=1,convnet:width=2,depth=1", "sizes": "40,80", "seeds": 1,
+    "limit": 400, "workers": 1, "image_size": 8,
 }  # fmt: skip
 STUDY = f"""
 title = "Tiny"

@@ -19,6 +19,7 @@ from typer._completion_shared import Shells
 
 from .. import __version__
 from ..errors import LONGEST_NAME, InputError, SupernetError, memory_words
+from ..parallel.world import launched, run_in_world
 from ..text import printable
 from . import commands, data, jobs, models
 from .completion import INSTRUCTION, PROGRAM, install_completion, prepare_completion, show_completion
@@ -26,14 +27,24 @@ from .shared import Interrupted, app
 
 __all__ = ["app", "commands", "data", "jobs", "main", "models"]
 
-
 LOOP = "Symlink loop"  # how Python begins what it says of a link that leads to itself
+TOGETHER = ("train", "derive", "search", "scale", "resume")  # commands that train one network by many processes
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code; in a process of `torchrun`, together with the others."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _print_anything()
+    if launched():
+        command = given[0] if given else ""
+        if command not in TOGETHER:
+            _leave(2, f"torchrun is for {', '.join(TOGETHER)}, got {command!r}; other work takes a --cluster")
+        run_in_world(lambda: _main(given))
+    else:
+        _main(given)
+
+
+def _main(given: list[str]) -> None:
     if INSTRUCTION in os.environ:
         prepare_completion()
     try:

@@ -16,6 +16,7 @@ from ..jobs.compare.int8 import measured_int8, require_mode
 from ..jobs.train.prepare import DEFAULT_RECIPE
 from ..jobs.train.supernet_run import load_supernet
 from ..objective import Metrics, show_quantity
+from ..parallel.world import world_size
 from ..progress import Event, OnEvent, ignore
 from ..ranking.int8 import int8_sentences
 from ..result import Result
@@ -181,7 +182,7 @@ def _train(
     directory = path / NETWORK_TRAININGS
     start = keep_weights(network, directory) if mode == "inherit" else None
     training = Training(
-        network.blueprint, recipe, settings["seed"], settings["load"], start, data,
+        network.blueprint, recipe, settings["seed"], settings["load"], start, data, world_size(),
         device=hardware.device, precision=hardware.precision,
     )  # fmt: skip
     (trained,) = train_all([training], directory, workers=1, progress=progress)

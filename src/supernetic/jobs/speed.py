@@ -81,8 +81,12 @@ def measure(
     from ..datasets.augment import parse
     from ..datasets.batches import Batches
     from ..parallel.workers import map_in_workers
+    from ..parallel.world import world_size
     from ..training.devices import accelerator_for
     from ..training.loop import fit
+
+    if world_size() > 1:  # this process alone measures
+        hardware = hardware.with_processes(1)
 
     before, first, step = torch.get_num_threads(), perf_counter(), 0.0
     with torch.random.fork_rng(devices=[]):

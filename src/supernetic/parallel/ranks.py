@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from .failure import Cause, Failure
 from .process import WorkerProcess
+from .world import together
 
 END_TIMEOUT_S = 10.0  # for the others to end by themselves, once one has failed or the first is done
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 def launch_ranks(
     work: Callable[..., Iterator[T]], processes: int, *arguments: Any, keep_open: Sequence[int] = ()
 ) -> Iterator[T]:
-    """Run the same generator in several processes.
+    """Run the same generator in several processes: those of a launcher such as `torchrun`, else new ones here.
 
     torch.distributed and accelerate find the rank of their process in its environment.
 
@@ -36,6 +37,9 @@ def launch_ranks(
     Yields:
         What the first process yields.
     """
+    if (ours := together(work, processes, arguments)) is not None:
+        yield from ours
+        return
     port, started = _free_port(), []
     try:
         for rank in range(processes):

@@ -90,7 +90,8 @@ def opens_runs(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def within(*args: P.args, **kwargs: P.kwargs) -> R:
-        with trusting(bool(kwargs.get("trust_code", False)), given=(args, kwargs)):
+        given = {name: value for name, value in kwargs.items() if name != "on_event"}  # no run ever names a listener
+        with trusting(bool(kwargs.get("trust_code", False)), given=(args, given)):
             return function(*args, **kwargs)
 
     return within

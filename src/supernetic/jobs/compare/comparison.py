@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...blueprint import Blueprint
 from ...evaluators import Evaluator
 from ...hardware import CPU, Hardware
+from ...parallel.world import world_size
 from ...runs.directory import Run
 from ...space import Space
 from ..time_plan import rescale_recipe
@@ -65,12 +66,13 @@ class NetworkTrainings:
             network: What is trained.
             steps: How long; None: as the recipe says.
             start: Weights to start from; None: from scratch.
-            processes: That train it together.
+            processes: That train it together; by default all those of a launcher such as `torchrun`, or one.
             part: Which part of a linear schedule these steps are, from 0 to 1: the learning rate goes on falling from
                 one part to the next.
         """
         from ...networks.pool import Training
 
+        processes = world_size() if processes == 1 else processes
         recipe = self.recipe if steps is None else rescale_recipe(self.recipe, self.schedule, steps)
         if part != WHOLE:
             first, last = (recipe.lr + (recipe.lr_end - recipe.lr) * at for at in part)

@@ -22,6 +22,7 @@ from ...metrics import label
 from ...networks.scores import ALL_SCORES, BY_CLASS
 from ...objective import Constraint, Objective, combine
 from ...parallel.workers import kept_workers
+from ...parallel.world import world_size
 from ...progress import Event, OnEvent
 from ...proxies import PROXIES, full_name
 from ...ranking.ensemble import RANK
@@ -222,6 +223,11 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     def prepare(cls, request: SearchRequest, send: OnEvent) -> SearchJob:
         """Load and check everything, before anything is written."""
         request.check_texts()
+        if request.minutes is not None and world_size() > 1:
+            raise InputError(
+                f"a search within a time limit trains on one machine or on a --cluster, not by torchrun: leave out "
+                f"minutes, got {request.minutes:g}"
+            )
         goals = _goals(request)
         supernet, reason = _needs_supernet(request, goals)
         meant = _meant(request)
