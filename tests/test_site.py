@@ -105,10 +105,11 @@ def test_a_block_that_nobody_runs_is_found() -> None:
 # --- generated parts --------------------------------------------------------------------------------------------------
 
 
-def test_the_table_of_outcomes_in_the_readme_is_that_of_the_record() -> None:
-    text = text_of(ROOT / "README.md")
-    assert generated.readme(text) == text, "run: python docs/generated.py"
-    assert generated.outcome() in text
+@pytest.mark.parametrize("page", ["README.md", "docs/start/README.md"])
+def test_the_table_of_outcomes_is_that_of_the_record(page: str) -> None:
+    text = text_of(ROOT / page)
+    assert generated.outcome() in text, "run: python docs/generated.py"
+    assert generated.with_outcomes(text) == text
 
 
 def test_every_mark_is_known() -> None:
