@@ -117,6 +117,7 @@ def drawings() -> None:
     ]
     page = '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Drawings of architectures</title>\n'
     page += '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    style += "\nh2 { font-size: 1rem; margin: 1.8rem 0 .4rem; }"
     page += f"<style>{style}</style>\n<body>\n" + "\n".join(parts) + "\n</body></html>\n"
     (GALLERY / "drawings.html").write_text(page, encoding="utf-8")
 

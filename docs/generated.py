@@ -1,7 +1,7 @@
 """What the pages show and no hand writes: commands, public names, keys of TOML files, the table of outcomes.
 
 A page has a comment such as `<!-- generated: commands -->` where one of these belongs; the site has the text there.
-README.md has its table of outcomes between two such comments: `python docs/generated.py` writes it anew.
+The table of outcomes is in the pages themselves, between two such comments: `python docs/generated.py` writes it anew.
 """
 
 from __future__ import annotations
@@ -333,11 +333,11 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 
 
-def readme(text: str) -> str:
-    """README with the table of outcomes that the record gives."""
+def with_outcomes(text: str) -> str:
+    """A page with the table of outcomes that the record gives."""
     return OUTCOMES.sub(lambda found: found[1] + outcome() + found[2], text)
 
 
 if __name__ == "__main__":
-    file = ROOT / "README.md"
-    file.write_text(readme(file.read_text(encoding="utf-8")), encoding="utf-8")
+    for file in (ROOT / "README.md", DOCS / "start/README.md"):
+        file.write_text(with_outcomes(file.read_text(encoding="utf-8")), encoding="utf-8")

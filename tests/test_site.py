@@ -105,10 +105,11 @@ def test_a_block_that_nobody_runs_is_found() -> None:
 # --- generated parts --------------------------------------------------------------------------------------------------
 
 
-def test_the_table_of_outcomes_in_the_readme_is_that_of_the_record() -> None:
-    text = text_of(ROOT / "README.md")
-    assert generated.readme(text) == text, "run: python docs/generated.py"
-    assert generated.outcome() in text
+@pytest.mark.parametrize("page", ["README.md", "docs/start/README.md"])
+def test_the_table_of_outcomes_is_that_of_the_record(page: str) -> None:
+    text = text_of(ROOT / page)
+    assert generated.outcome() in text, "run: python docs/generated.py"
+    assert generated.with_outcomes(text) == text
 
 
 def test_every_mark_is_known() -> None:
@@ -186,6 +187,18 @@ def test_notebooks_have_their_outputs_and_no_errors() -> None:
         assert page.count('<pre class="output">') >= 3
         assert "<img " in page
         assert "Traceback" not in page
+
+
+def test_every_page_has_a_line_in_the_navigation() -> None:
+    text = text_of(ROOT / "mkdocs.yml")
+    decisions = {f"decisions/{p.name}" for p in (DOCS / "decisions").glob("0*.md")}  # listed on a page of their own
+    nav = set(re.findall(r"^ +- (?:.*: )?([\w/-]+\.md)$", text[text.index("\nnav:") :], re.M))
+    pages = {str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md")} - decisions
+    made = {f"notebooks/{p.stem}.md" for p in (DOCS / "notebooks").glob("*.ipynb")} | {
+        "contributing.md",
+        "changelog.md",
+    }
+    assert pages | made <= nav, f"add to mkdocs.yml: {sorted((pages | made) - nav)}"
 
 
 # --- the whole site ---------------------------------------------------------------------------------------------------
@@ -275,7 +288,8 @@ def test_pages_in_a_browser(address: str, browser: Any, page: str, width: int, d
     assert browser.run("return document.querySelectorAll('article h1').length") == 1
     broken = "return [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
     assert browser.run(broken) == []
-    if pictures := os.environ.get("SITE_PICTURES"):
+    tall = browser.run("return document.documentElement.scrollHeight") > 20_000  # more than a screenshot can hold
+    if (pictures := os.environ.get("SITE_PICTURES")) and not tall:
         name = f"{page.replace('/', '-')}-{width}-{'dark' if dark else 'light'}.png"
         browser.picture(Path(pictures) / name)
 
