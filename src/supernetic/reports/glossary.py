@@ -78,7 +78,7 @@ NOTATIONS = {  # by space: an architecture's name, read aloud
     ),
     "transnas-micro": (
         "3_02_113",
-        "the operations into the three inner nodes of a cell: 0 is zero, 1 is skip, 2 and 3 are 1x1 and 3x3 convolutions",
+        "the operations into the three inner nodes of a cell: 0 zero, 1 skip, 2 and 3 convolutions of 1x1 and 3x3",
     ),
     "nasbench101": (
         "0100000 0011000 ...; c1 c3 mp",
