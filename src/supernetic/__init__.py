@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .catalog import space as load_space
     from .catalog import table as load_table
     from .commands.build import build
+    from .commands.convert import convert
     from .commands.cost import cost
     from .commands.derive import derive
     from .commands.export import export
@@ -87,6 +88,7 @@ _HOMES = {
     "backward": "training.step",
     "batch_score": "training.step",
     "build": "commands.build",
+    "convert": "commands.convert",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
@@ -145,6 +147,7 @@ __all__ = [
     "backward",
     "batch_score",
     "build",
+    "convert",
     "cost",
     "declare",
     "derive",
