@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .catalog import space as load_space
     from .catalog import table as load_table
     from .commands.build import build
+    from .commands.convert import convert
     from .commands.cost import cost
     from .commands.derive import derive
     from .commands.export import export
@@ -92,6 +93,7 @@ _HOMES = {
     "batch_score": "training.step",
     "build": "commands.build",
     "cluster": "parallel.cluster",
+    "convert": "commands.convert",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
@@ -154,6 +156,7 @@ __all__ = [
     "batch_score",
     "build",
     "cluster",
+    "convert",
     "cost",
     "declare",
     "derive",

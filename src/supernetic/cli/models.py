@@ -89,11 +89,13 @@ def transfer(
         str, typer.Argument(help="Images: a name or a folder; several between commas.", autocompletion=complete_data)
     ] = "embedded",
     minutes: Annotated[float | None, typer.Option(help="Time for everything, in minutes.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of the final training, in place of --minutes.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps, in place of --minutes.")] = None,
     trials: Annotated[
         int | None, typer.Option(help="Learning rates and weight decays to try on a held-out fifth, at most.")
     ] = None,
-    recipe: Annotated[str, typer.Option(help="short, attentive, scalenet, scarlet, or a TOML file.")] = "short",
+    recipe: Annotated[
+        str, typer.Option(help="Recipe: short, attentive, scalenet, scarlet, or a TOML file. [default: short]")
+    ] = "",
     layers: Annotated[str, typer.Option(help="Layers that are trained: all, gradual or head.")] = "all",
     teacher: Annotated[str, typer.Option(help="Model directory with the same classes, to learn from.")] = "",
     image_size: ImageSize = None,
@@ -121,7 +123,7 @@ def transfer(
             minutes=minutes,
             steps=steps,
             trials=trials,
-            recipe=recipe,
+            recipe=recipe or None,
             layers=layers,
             teacher=teacher or None,
             image_size=image_size,
@@ -137,6 +139,22 @@ def transfer(
             on_event=on_event,
         )
     print_result(result, as_json)
+
+
+@app.command()
+def convert(
+    kind: Annotated[str, typer.Argument(help="Whose supernet: attentive (AttentiveNAS's release).")],
+    file: Annotated[str, typer.Argument(help="State dict as torch.save wrote it; only tensors are read.")],
+    out: Annotated[str, typer.Option(help="Directory to be made: a run, or with --arch a model.")],
+    arch: Annotated[str, typer.Option(help="Network to take out of the supernet, such as attentive-a1.")] = "",
+    data: Annotated[str, typer.Option(help="Images for the BN statistics of that network.")] = "",
+    limit: Limit = None,
+    as_json: Json = False,
+) -> None:
+    """Read the weights of a released supernet into a supernet or a model of ours."""
+    from ..commands.convert import convert as command
+
+    print_result(command(kind, file, out=out, arch=arch or None, data=data or None, limit=limit), as_json)
 
 
 @app.command()

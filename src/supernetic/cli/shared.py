@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GROUPS = {  # of commands in the help, the most used first
     "From images to models": ("search", "resume", "report", "predict", "finish", "transfer", "export", "derive"),
-    "Other long jobs": ("select", "detect", "scale", "train", "study"),
+    "Other long jobs": ("select", "detect", "scale", "train", "study", "convert"),
     "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness", "features"),
     "Data sets": ("data",),
 }

@@ -7,17 +7,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 
 from supernetic.commands.report import report
 from supernetic.commands.resume import resume
 from supernetic.datasets import load
 from supernetic.errors import InputError, UnknownNameError
 from supernetic.exporters.model import load_model, read_card, verify
-from supernetic.jobs.transfer.head import _Fits
 from supernetic.jobs.transfer.job import transfer
 from supernetic.jobs.transfer.plan import divide_time, share_trials
 from supernetic.jobs.transfer.recipes import DECAYS, RATES, RECIPES, transfer_recipe
@@ -166,18 +163,3 @@ def test_time_is_shared_out() -> None:
     assert (rates + decays) * length + steps == 1000
     assert divide_time(1000, 1, 0)[:2] == (0, 0)
     assert share_trials(14) == (7, 7) == (len(RATES), len(DECAYS))
-
-
-def test_the_fitted_head_is_at_the_minimum() -> None:
-    rng = np.random.default_rng(0)
-    x = torch.from_numpy(rng.normal(3, 2, (60, 5))).float()
-    y = F.one_hot(torch.from_numpy(rng.integers(0, 3, 60)), 3).float()
-    fits = _Fits(x, x, y)
-    weight, bias = fits.fit(torch.ones(60, dtype=torch.bool), 0.1)
-    scaled = (weight * fits.std).requires_grad_()
-    shift = (bias + weight @ fits.mean).requires_grad_()
-    loss = F.cross_entropy(F.linear(fits.plain, scaled, shift), y) + 0.1 * scaled.square().sum() / 3
-    loss.backward()  # type: ignore[no-untyped-call]
-    assert scaled.grad is not None
-    assert shift.grad is not None
-    assert max(float(scaled.grad.abs().max()), float(shift.grad.abs().max())) < 1e-4

@@ -15,6 +15,7 @@ from ...datasets import DataLike, Dataset, source_of
 from ...datasets.loading import outline, read
 from ...errors import InputError
 from ...hardware import Hardware, settle_hardware
+from ...networks.heads import BATCH_IMAGES, FEATURES, HEAD, chosen_rows, extract_features, features_of, fit_heads
 from ...networks.pool import dataset_of
 from ...parallel.workers import kept_workers
 from ...pretrained import Pretrained, load_pretrained
@@ -29,7 +30,6 @@ from ..job import Job, Step, run_job
 from ..time_plan import EXPORT_S, PLANNED_SHARE, REPORT_S
 from ..train.prepare import full_source
 from .finish import export, quantise, test
-from .head import BATCH_IMAGES, FEATURES, HEAD, chosen_rows, extract_features, features_of, fit_heads
 from .plan import FEATURE_SHARE, TransferPlan, divide_time, share_trials
 from .recipes import transfer_recipe
 from .request import TransferRequest
@@ -324,7 +324,7 @@ class TransferJob(Job[TransferPlan, TransferResult]):
             return Trainings(self.blueprint, self.held_out, self.whole, plan, file, send)
 
         def heads(run: Run) -> None:
-            fit_heads(self.pretrained, self.held_out.dataset, self.dataset, self._targets(run), self.request.seed, run)
+            fit_heads(network, self.held_out.dataset, self.dataset, self._targets(run), self.request.seed, run)
 
         teach = Step("teacher", TARGETS, self._ask_teacher)
         return [

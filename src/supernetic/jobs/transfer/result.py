@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...networks.heads import HEAD
 from ...objective import show_quantity
 from ...ranking.trust import wilson
 from ...result import Result
@@ -14,7 +15,6 @@ from ...runs.directory import read_settings
 from ...runs.files import MODELS, RATES, REPORT
 from ...runs.records import NetworkRecord, read_json, read_networks
 from ...text import columns
-from .head import HEAD
 from .plan import TransferPlan
 from .train import TRANSFER
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...blueprint import Blueprint
+from ...networks.heads import STARTS, read_head
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
 from ...runs.files import NETWORK_TRAININGS, RATES, WEIGHTS
 from ..compare.comparison import NetworkTrainings
-from .head import STARTS, read_head
 from .plan import TransferPlan
 from .recipes import DECAYS
 from .recipes import RATES as LEARNING_RATES

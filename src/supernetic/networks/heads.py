@@ -10,24 +10,21 @@ The features are computed once, so the fit costs seconds and needs no learning r
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...datasets.batches import Batches
-from ...datasets.dataset import Dataset, Indices
-from ...networks.pool import keep_weights
-from ...networks.training import one_thread
-from ...nn.network import Network
-from ...progress import Event, OnEvent
-from ...runs.directory import Run
-from ...training.checkpoint import read, write
-
-if TYPE_CHECKING:
-    from ...pretrained import Pretrained
+from ..datasets.batches import Batches
+from ..datasets.dataset import Dataset, Indices
+from ..nn.network import Network
+from ..progress import Event, OnEvent
+from ..runs.directory import Run
+from ..training.checkpoint import read, write
+from .pool import keep_weights
+from .training import one_thread
 
 FEATURES, HEAD, STARTS = "features.safetensors", "head.json", "starts"
 BATCH_IMAGES = 64
@@ -78,11 +75,11 @@ def extract_features(
     write(run.path / FEATURES, {"plain": plain, "mirrored": mirrored, "rows": torch.from_numpy(rows)}, {})
 
 
-def fit_heads(pretrained: Pretrained, held_out: Dataset, whole: Dataset, targets: Tensor, seed: int, run: Run) -> None:
+def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, seed: int, run: Run) -> None:
     """Take the step `head`.
 
     Args:
-        pretrained: The network with its old head.
+        old: The network with its old head.
         held_out: The data with a fifth of the training images held out, as its split `valid`.
         whole: The same images, all of them for training.
         targets: A distribution over the classes for every image of the data.
@@ -105,7 +102,7 @@ def fit_heads(pretrained: Pretrained, held_out: Dataset, whole: Dataset, targets
         best = min(tried, key=lambda t: t["valid/cross_entropy"])
         names = {}
         for what, part in (("held_out", train), ("all", torch.ones_like(train))):
-            network = with_head(pretrained.network, *fits.fit(part, best["penalty"]), seed=seed)
+            network = with_head(old, *fits.fit(part, best["penalty"]), seed=seed)
             names[what] = keep_weights(network, run.path / STARTS).name
     run.write(HEAD, json.dumps({"tried": tried, "best": best, "starts": names}, indent=1) + "\n")
 
