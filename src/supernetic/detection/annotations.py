@@ -186,9 +186,9 @@ def _settle_one(annotation: Annotation, label: Mapping[str, int], found: Mapping
             raise DataError(f"{annotation.file}: {rule}, got {thing.name!r}")
         box = _inside(annotation, thing, width, height, across, down)
         if box != tuple(_scaled(thing.box, across, down)):
-            found["cut"].append(annotation.file)
+            found["cut"].append(Path(annotation.file).name)
         if box[2] <= box[0] or box[3] <= box[1]:
-            found["flat"].append(annotation.file)
+            found["flat"].append(Path(annotation.file).name)
             continue
         boxes.append(box)
         labels.append(label[thing.name])

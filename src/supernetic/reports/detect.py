@@ -26,8 +26,9 @@ METRIC_NAMES = {
     "ap_large": "AP of larger boxes",
     "ar100": "recall with up to 100 boxes (mean over overlaps)",
 }
+WORST = 4  # images at the end of those shown that have most mistakes
 PARTS = {"body": "backbone", "pyramid": "feature pyramid", "heads": "heads", "all": "all"}
-FILES = {DETECT: "all numbers", DETECTOR: "the detector, for `supernetic predict`"}
+FILES = {DETECT: "all numbers", DETECTOR: "the detector, for supernetic predict"}
 
 
 def write_detect(run: str | Path) -> Path:
@@ -75,6 +76,7 @@ def page(settings: Record, record: Record, shown: Sequence[Record], metrics: Seq
         "by_class": _by_class(record),
         "pictures": [_picture(p, classes) for p in shown],
         "threshold": record.get("threshold"),
+        "worst": len(shown) - WORST,
         "curve": _curve(metrics),
         "costs": _costs(record),
         "cuts": record.get("backbone", {}).get("cuts", []),
@@ -111,7 +113,7 @@ def _metrics(record: Record) -> list[tuple[str, str, str]]:
 
 def _by_class(record: Record) -> list[tuple[str, str, str, str]]:
     found = record.get("by_class", {}).items()
-    return [(name, f"{round(c['boxes']):,}", _number(c["ap50"]), _number(c["ap"])) for name, c in found]
+    return [(name, _number(c["ap50"]), _number(c["ap"]), f"{round(c['boxes']):,}") for name, c in found]
 
 
 def _number(value: float | None) -> str:

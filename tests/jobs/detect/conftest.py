@@ -18,3 +18,9 @@ def detected(voc: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "shapes"
     detect("mobilenetv2", voc, **SETTINGS, out=path)  # type: ignore[arg-type]
     return path
+
+
+@pytest.fixture
+def no_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that are not about exports: an ONNX file takes seconds."""
+    monkeypatch.setattr("supernetic.detection.directory.have_onnx", lambda: False)

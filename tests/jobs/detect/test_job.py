@@ -42,6 +42,7 @@ class Stopped(Exception):
     """By the test."""
 
 
+@pytest.mark.usefixtures("no_onnx")
 def test_interrupted_and_resumed_it_gives_the_same_bytes(
     detected: Path, voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +82,8 @@ def test_boxes_in_new_images(detected: Path, voc: Path, tmp_path: Path) -> None:
     assert len(found.lines()) == 13
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_onnx")
 def test_a_backbone_is_shrunk(voc: Path, tmp_path: Path) -> None:
     settings = {**SETTINGS, "steps": 1}
     detect("mobilenetv2", voc, **settings, shrink=0.6, out=tmp_path / "run")
@@ -95,6 +98,7 @@ def test_a_dry_run_writes_nothing(voc: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.usefixtures("no_onnx")
 def test_with_minutes_the_steps_are_settled_once(voc: Path, tmp_path: Path) -> None:
     settings = {k: v for k, v in SETTINGS.items() if k != "steps"}
     result = detect("mobilenetv2", voc, **settings, minutes=0.01, out=tmp_path / "run")

@@ -26,6 +26,7 @@ from ...runs.files import (
     DETECTOR_WEIGHTS,
     EXPORTED,
     SHOWN_IMAGES,
+    TIMINGS,
     VALIDATED,
 )
 from ...runs.trust import opens_runs
@@ -206,8 +207,6 @@ class DetectJob(Job[DetectPlan, DetectResult]):
 
     def _shrink(self, run: Run) -> None:
         """Cut the backbone where its maps change least."""
-        import torch
-
         from ...costs.macs import add_up
         from ...derivation.shrink import shrink
         from ...detection.taps import find_taps
@@ -228,16 +227,15 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         )
         weights = {n: t.detach().contiguous() for n, t in smaller.state_dict().items()}
         notes = {"blueprint": json.dumps(smaller.blueprint.to_json()), "cuts": json.dumps([str(c) for c in cuts])}
-        torch.manual_seed(0)
         write(run.path / BACKBONE, weights, notes)
 
     def _prepared(self, images: Sequence[Any]) -> Any:
         """Images as the backbone reads them, in one batch."""
-        from torchvision.models.detection.transform import GeneralizedRCNNTransform
-
         from ...detection.packages import torchvision
 
-        torchvision()
+        torchvision()  # before anything else of it is imported
+        from torchvision.models.detection.transform import GeneralizedRCNNTransform
+
         size, base = self.image_size, self.backbone
         return GeneralizedRCNNTransform(size, size, list(base.mean), list(base.std))(list(images))[0].tensors
 
@@ -303,7 +301,7 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         pace = float(np.median(np.diff(times)[1:]))
         judged = sum(len(self.dataset.splits[s]) for s in ("valid", "test"))
         after = EXPORT_S * 5 + REPORT_S + TEST_SHARE * pace / self.recipe.batch_size * judged
-        passed = sum(r["seconds"] for r in run.read("timings.jsonl") if r["task"] == SHRINK)
+        passed = sum(r["seconds"] for r in run.read(TIMINGS) if r["task"] == SHRINK)
         left = PLANNED_SHARE * plan.limit - plan.spent - passed - (perf_counter() - begin) - after
         steps = max(LEAST_STEPS, int(left / pace))
         run.append(DECISIONS, [{"decision": TRAIN, "steps": steps}])
