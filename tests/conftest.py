@@ -6,6 +6,7 @@ import shutil
 os.environ["OMP_NUM_THREADS"] = "1"
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -13,16 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from supernetic import catalog
 from supernetic.blueprint import Layer
 from supernetic.costs.table import LayerCost
-from supernetic.jobs.train.job import train
 from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
-torch.set_num_threads(1)
+with suppress(ModuleNotFoundError):  # `.ci/other_python` runs without it
+    import torch
+
+    torch.set_num_threads(1)
 JOBS = {"tests/cli", "tests/lab", *(f"tests/jobs/{job}" for job in ("search", "scale", "select"))}
 
 # Every space of the catalogue, small enough for a test; odd sides, grey images and several resolutions among them.
@@ -151,6 +153,8 @@ def slowness() -> LayerCost:
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of a tiny supernet of NAS-Bench-Macro."""
+    from supernetic.jobs.train.job import train
+
     path = tmp_path_factory.mktemp("runs") / "macro"
     train("macro:channels=4,resolution=8,head=16", steps=3, limit=300, out=path)
     return path
