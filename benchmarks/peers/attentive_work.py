@@ -1,4 +1,4 @@
-"""AttentiveNAS's own supernet: `python attentive_work.py REPOSITORY TASK.json`, where torch and PyYAML are.
+"""AttentiveNAS's own supernet: `python attentive_work.py REPOSITORY < TASK.json`, where torch and PyYAML are.
 
 The task is `sampling` (their rejection within a window of MACs), `costs` (their counts of given networks) or `step`
 (the sandwich rule on given networks). Prints one line of JSON.
@@ -83,7 +83,7 @@ def step(repository: Path, model: Any, archs: list[list[int]], batch: int, side:
 
 def main() -> None:
     torch.set_num_threads(1)
-    repository, task = Path(sys.argv[1]), json.loads(sys.argv[2])
+    repository, task = Path(sys.argv[1]), json.load(sys.stdin)
     kind = task.pop("kind")
     model = supernet(repository, task.pop("resolutions", None))
     if kind == "step":

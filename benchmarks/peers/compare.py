@@ -65,10 +65,11 @@ def python_of(name: str) -> str:
     return str(python)
 
 
-def work(python: str, file: str, *arguments: object) -> Any:
-    """The line of JSON that a file prints."""
+def work(python: str, file: str, *arguments: object, task: Any = None) -> Any:
+    """The line of JSON that a file prints, given a task."""
     command = [python, str(HERE / file), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ONE_THREAD})
+    environment = {**os.environ, **ONE_THREAD}
+    done = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, env=environment)
     if done.returncode:
         raise Missing(f"{file} failed in {python}: {done.stderr.strip().splitlines()[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -145,8 +146,8 @@ def sampling(pairs: int = 5) -> Record:
     ratios, trials, speeds, builds = [], [], [], []
     for seed in range(pairs):
         task = {"kind": "sampling", "low": low, "high": high, "seed": seed}
-        mine = work(sys.executable, "supernetic_work.py", json.dumps({**task, "n": 200_000}))
-        theirs = work(python, "attentive_work.py", place, json.dumps({**task, "n": 30}))
+        mine = work(sys.executable, "supernetic_work.py", task={**task, "n": 200_000})
+        theirs = work(python, "attentive_work.py", place, task={**task, "n": 30})
         ours, other = mine["seconds"] / mine["n"], theirs["seconds"] / theirs["n"]
         ratios.append(other / ours)
         trials.append(theirs["trials"] / theirs["n"])
@@ -186,9 +187,9 @@ def costs(n: int = 2000) -> Record:
     archs = options_of(space, space.sample(np.random.default_rng(0), n))
     ratios, theirs, ours = [], {}, {}
     for _ in range(3):
-        task = json.dumps({"kind": "costs", "archs": archs})
-        ours = work(sys.executable, "supernetic_work.py", task)
-        theirs = work(python, "attentive_work.py", place, task)
+        task = {"kind": "costs", "archs": archs}
+        ours = work(sys.executable, "supernetic_work.py", task=task)
+        theirs = work(python, "attentive_work.py", place, task=task)
         ratios.append(theirs["seconds"] / ours["seconds"])
     differences = np.array(theirs["macs"]) / np.array(ours["macs"]) - 1
     obtained: dict[str, Any] = {
@@ -252,8 +253,8 @@ def step(rounds: int = 3, steps: int = 3) -> Record:
     archs = options_of(space, np.concatenate([largest, middle, np.zeros_like(largest)]))
     task = {"kind": "step", "resolutions": RESOLUTIONS, "batch": BATCH, "side": SIDE, "steps": steps, "archs": archs}
     pair = lambda: (  # noqa: E731
-        work(sys.executable, "supernetic_work.py", json.dumps(task)),
-        work(python, "attentive_work.py", place, json.dumps(task)),
+        work(sys.executable, "supernetic_work.py", task=task),
+        work(python, "attentive_work.py", place, task=task),
     )
     return steps_record(
         "peers_step",
@@ -269,8 +270,8 @@ def cells(rounds: int = 3, steps: int = 8) -> Record:
     """A single-path update of a supernet of NAS-Bench-201, on the same cells, against NNI's one-shot."""
     python = python_of("nni")
     archs = catalog.space("nasbench201").sample(np.random.default_rng(0), steps).tolist()
-    task = json.dumps({"kind": "cells", "archs": archs, "batch": 64, "steps": steps})
-    pair = lambda: (work(sys.executable, "supernetic_work.py", task), work(python, "nni_work.py", task))  # noqa: E731
+    task = {"kind": "cells", "archs": archs, "batch": 64, "steps": steps}
+    pair = lambda: (work(sys.executable, "supernetic_work.py", task=task), work(python, "nni_work.py", task=task))  # noqa: E731
     return steps_record(
         "peers_cells",
         "a single-path update of a supernet of NAS-Bench-201 takes no longer than with NNI's one-shot",

@@ -1,4 +1,4 @@
-"""NNI's one-shot supernet of NAS-Bench-201: `python nni_work.py TASK.json`, in an environment with torch and nni.
+"""NNI's one-shot supernet of NAS-Bench-201: `python nni_work.py < TASK.json`, in an environment with torch and nni.
 
 A single-path step: the given cell is set as the sampled one, as its strategy `RandomOneShot` would, and trained on one
 batch. Prints one line of JSON.
@@ -45,7 +45,7 @@ def cells(archs: list[list[int]], batch: int, steps: int) -> dict[str, Any]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    task = json.loads(sys.argv[1])
+    task = json.load(sys.stdin)
     task.pop("kind")
     print(json.dumps(cells(**task)))
 

@@ -1,4 +1,4 @@
-"""Our side of the comparisons, in a process of its own like theirs: `python supernetic_work.py TASK.json`."""
+"""Our side of the comparisons, in a process of its own like theirs: `python supernetic_work.py < TASK.json`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def cells(archs: list[list[int]], batch: int, steps: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    task = json.loads(sys.argv[1])
+    task = json.load(sys.stdin)
     kind = task.pop("kind")
     do: Any = {"sampling": sampling, "costs": costs, "step": step, "cells": cells}[kind]
     print(json.dumps(do(**task)))
