@@ -21,16 +21,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 
 from supernetic import catalog
 from supernetic.blueprint import Layer
 from supernetic.costs.table import LayerCost
-from supernetic.jobs.train.job import train
 from supernetic.space import Space
 from supernetic.spaces.declared import DeclaredSpace
 
-torch.set_num_threads(1)
+with suppress(ModuleNotFoundError):  # `.ci/other_python` runs without it
+    import torch
+
+    torch.set_num_threads(1)
 JOBS = {"tests/cli", "tests/lab", *(f"tests/jobs/{job}" for job in ("search", "scale", "select", "detect"))}
 
 # Every space of the catalogue, small enough for a test; odd sides, grey images and several resolutions among them.
@@ -159,6 +160,8 @@ def slowness() -> LayerCost:
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of a tiny supernet of NAS-Bench-Macro."""
+    from supernetic.jobs.train.job import train
+
     path = tmp_path_factory.mktemp("runs") / "macro"
     train("macro:channels=4,resolution=8,head=16", steps=3, limit=300, out=path)
     return path

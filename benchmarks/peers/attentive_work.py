@@ -1,4 +1,4 @@
-"""AttentiveNAS's own supernet: `python attentive_work.py REPOSITORY TASK.json`, where torch and PyYAML are.
+"""AttentiveNAS's own supernet: `python attentive_work.py REPOSITORY < TASK.json`, where torch and PyYAML are.
 
 The task is `sampling` (their rejection within a window of MACs), `costs` (their counts of given networks) or `step`
 (the sandwich rule on given networks). Prints one line of JSON.
@@ -20,8 +20,8 @@ from attentive_space import their_settings
 
 def supernet(repository: Path, resolutions: list[int] | None) -> Any:
     sys.path.insert(0, str(repository))
-    from models.attentive_nas_dynamic_model import AttentiveNasDynamicModel  # type: ignore[import-not-found]
-    from utils.config import AttrDict  # type: ignore[import-not-found]
+    from models.attentive_nas_dynamic_model import AttentiveNasDynamicModel
+    from utils.config import AttrDict
 
     settings = yaml.safe_load((repository / "configs/train_attentive_nas_models.yml").read_text())["supernet_config"]
     if resolutions:
@@ -57,7 +57,7 @@ def costs(model: Any, archs: list[list[int]]) -> dict[str, Any]:
 
 
 def step(repository: Path, model: Any, archs: list[list[int]], batch: int, side: int, steps: int) -> dict[str, Any]:
-    from utils.loss_ops import CrossEntropyLossSmooth, KLLossSoft  # type: ignore[import-not-found]
+    from utils.loss_ops import CrossEntropyLossSmooth, KLLossSoft
 
     hard, soft = CrossEntropyLossSmooth(0.1), KLLossSoft()
     torch.manual_seed(0)
@@ -83,13 +83,14 @@ def step(repository: Path, model: Any, archs: list[list[int]], batch: int, side:
 
 def main() -> None:
     torch.set_num_threads(1)
-    repository, task = Path(sys.argv[1]), json.loads(sys.argv[2])
+    repository, task = Path(sys.argv[1]), json.load(sys.stdin)
     kind = task.pop("kind")
     model = supernet(repository, task.pop("resolutions", None))
     if kind == "step":
         print(json.dumps(step(repository, model, **task)))
     else:
-        print(json.dumps({"sampling": sampling, "costs": costs}[kind](model, **task)))
+        do: Any = {"sampling": sampling, "costs": costs}[kind]
+        print(json.dumps(do(model, **task)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""NNI's one-shot supernet of NAS-Bench-201: `python nni_work.py TASK.json`, in an environment with torch and nni.
+"""NNI's one-shot supernet of NAS-Bench-201: `python nni_work.py < TASK.json`, in an environment with torch and nni.
 
 A single-path step: the given cell is set as the sampled one, as its strategy `RandomOneShot` would, and trained on one
 batch. Prints one line of JSON.
@@ -12,9 +12,9 @@ from time import process_time
 from typing import Any
 
 import torch
-from nni.nas.hub.pytorch import NasBench201  # type: ignore[import-not-found]
-from nni.nas.oneshot.pytorch.supermodule.base import BaseSuperNetModule  # type: ignore[import-not-found]
-from nni.nas.strategy import RandomOneShot  # type: ignore[import-not-found]
+from nni.nas.hub.pytorch import NasBench201
+from nni.nas.oneshot.pytorch.supermodule.base import BaseSuperNetModule
+from nni.nas.strategy import RandomOneShot
 
 OPERATIONS = ("none", "skip_connect", "conv_1x1", "conv_3x3", "avg_pool_3x3")  # in the order of ours
 EDGES = tuple((start, end) for end in range(1, 4) for start in range(end))
@@ -36,7 +36,8 @@ def cells(archs: list[list[int]], batch: int, steps: int) -> dict[str, Any]:
         for module in choices:
             module.resample(chosen)
         optimiser.zero_grad()
-        torch.nn.functional.cross_entropy(supernet(images), labels).backward()
+        loss: Any = torch.nn.functional.cross_entropy(supernet(images), labels)
+        loss.backward()
         optimiser.step()
         times.append(process_time() - begin)
     return {"seconds": times[1:], "parameters": sum(p.numel() for p in supernet.parameters())}
@@ -44,7 +45,7 @@ def cells(archs: list[list[int]], batch: int, steps: int) -> dict[str, Any]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    task = json.loads(sys.argv[1])
+    task = json.load(sys.stdin)
     task.pop("kind")
     print(json.dumps(cells(**task)))
 

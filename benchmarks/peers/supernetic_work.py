@@ -1,4 +1,4 @@
-"""Our side of the comparisons, in a process of its own like theirs: `python supernetic_work.py TASK.json`."""
+"""Our side of the comparisons, in a process of its own like theirs: `python supernetic_work.py < TASK.json`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def step(archs: list[list[int]], resolutions: list[int], batch: int, side: int, 
 
     torch.set_num_threads(1)
     space: Any = catalog.space("attentive:resolutions=" + "+".join(map(str, resolutions)))
-    supernet = Supernet(space, seed=0, zero_residual=True).to(memory_format=torch.channels_last)
+    supernet: Any = Supernet(space, seed=0, zero_residual=True)
+    supernet.to(memory_format=torch.channels_last)
     genes = [tuple(c.options.index(v) for c, v in zip(space.choices, a, strict=True)) for a in archs]
     first, *others = genes
     one = Step((SampledPath(first), *(SampledPath(g, "teacher") for g in others)), reduction="sum")
@@ -68,7 +69,8 @@ def cells(archs: list[list[int]], batch: int, steps: int) -> dict[str, Any]:
     from supernetic import SampledPath, Step, Supernet, backward, catalog
 
     torch.set_num_threads(1)
-    supernet = Supernet(catalog.space("nasbench201"), seed=0).to(memory_format=torch.channels_last)
+    supernet: Any = Supernet(catalog.space("nasbench201"), seed=0)
+    supernet.to(memory_format=torch.channels_last)
     torch.manual_seed(0)
     images, labels = torch.randn(batch, 3, 32, 32), torch.randint(10, (batch,))
     images = images.to(memory_format=torch.channels_last)
@@ -84,9 +86,10 @@ def cells(archs: list[list[int]], batch: int, steps: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    task = json.loads(sys.argv[1])
+    task = json.load(sys.stdin)
     kind = task.pop("kind")
-    print(json.dumps({"sampling": sampling, "costs": costs, "step": step, "cells": cells}[kind](**task)))
+    do: Any = {"sampling": sampling, "costs": costs, "step": step, "cells": cells}[kind]
+    print(json.dumps(do(**task)))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from supernetic import catalog
+from supernetic import build, catalog
 from supernetic.blueprint import Blueprint, Layer
 from supernetic.errors import InputError
 from supernetic.nn.run import Parts, Program, Regularisation, run
@@ -231,3 +232,11 @@ def test_sides_that_were_rounded_down_do_not_run() -> None:
     space = catalog.space("efficientnet:spatial=floor,resolution=225")
     with pytest.raises(InputError, match=r"layer stem: .* 225 / 2 to 113, got 112; spatial='floor'"):
         Program(space.blueprint((0,)))
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_a_network_can_be_traced() -> None:
+    network = build("attentive:resolutions=70,width=0.1", (0,) * 31, classes=5, seed=0).eval()  # odd maps on the way
+    x = torch.randn(1, 3, 70, 70)
+    traced: Any = torch.jit.trace(network, x)  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(traced(x), network(x))

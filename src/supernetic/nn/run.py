@@ -98,7 +98,7 @@ def _add_shortcut(layer: Layer, x: Tensor, y: Tensor, part: Parts, drop: float) 
 
 def _halve(x: Tensor, stride: int) -> Tensor:
     """Average pooling for a shortcut; odd maps are padded, so that the result is as large as a convolution's."""
-    odd = x.shape[-1] % stride > 0
+    odd = int(x.shape[-1]) % stride > 0  # while a network is traced (fvcore does), sides are tensors
     padded = odd and stride == 2  # not together with `ceil_mode`, of which ONNX has another notion
     return F.avg_pool2d(x, stride, stride, int(padded), ceil_mode=odd and not padded)
 
