@@ -24,8 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from .errors import InputError
 
@@ -33,6 +34,10 @@ KINDS = (
     "conv", "mbconv", "preconv", "reduce", "residual", "avgpool", "maxpool", "skip", "zero", "join", "norm", "gap",
     "flatten", "linear",
 )  # fmt: skip
+WORDS = {
+    "act": ("", "relu", "relu6", "hswish", "swish"), "shortcut": ("", "identity", "project"),
+    "join": ("sum", "mean", "concat"), "padding": ("", "tensorflow"),
+}  # fmt: skip
 LEAST_NUMBER = {"hidden": 0, "se": 0, "stage": 0, "eps": 0}  # of a layer in a file; all others are at least 1
 LARGEST_NUMBER = 10_000_000  # of a layer in a file: beyond it nothing could be computed
 SHORTCUT_KINDS = ("mbconv", "residual")  # kinds of layer that may have a `shortcut`
@@ -229,18 +234,26 @@ class Blueprint:
         return cls(layers)
 
 
+@cache
+def _field_types() -> dict[str, Any]:
+    return get_type_hints(Layer)
+
+
 def _checked(layer: Layer) -> Layer:
     """A layer from a file, whose values may be anything."""
-    for name, kind in Layer.__annotations__.items():
+    for name, kind in _field_types().items():
         value = getattr(layer, name)
-        if kind in ("str", "bool") and type(value).__name__ != kind:
-            raise ValueError(f"{name} of a layer must be {kind}, got {str(value)[:40]!r}")
-        if kind in ("int", "float"):
-            known = type(value) is int or (kind == "float" and type(value) is float)
+        if kind in (str, bool) and type(value) is not kind:
+            raise ValueError(f"{name} of a layer must be {kind.__name__}, got {str(value)[:40]!r}")
+        if kind in (int, float):
+            known = type(value) is int or type(value) is kind
             if not known or not LEAST_NUMBER.get(name, 1) <= value <= LARGEST_NUMBER:
                 raise ValueError(f"{name} of a layer must be a number up to {LARGEST_NUMBER:,}, got {str(value)[:40]}")
     if layer.kind not in KINDS:
         raise ValueError(f"a layer must be one of {', '.join(KINDS)}, got {layer.kind[:40]!r}")
+    for name, known_words in WORDS.items():
+        if getattr(layer, name) not in known_words:
+            raise ValueError(f"{name} of a layer must be one of {known_words}, got {getattr(layer, name)[:40]!r}")
     if not all(isinstance(name, str) for name in layer.inputs):
         raise ValueError("inputs of a layer must be names")
     return layer

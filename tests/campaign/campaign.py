@@ -102,11 +102,15 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=1)
     parser.add_argument("--subprocess", type=int, default=0)
     parser.add_argument("--folder", default="")
+    parser.add_argument(
+        "--runs", default=",".join(RUNS), help="runs that are made; cases that need others are left out"
+    )
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     folder = Path(given.folder or tempfile.mkdtemp(prefix="campaign-"))
     begin = time.monotonic()
-    outcomes = run_cases(folder, only=given.only, sample=given.sample, subprocesses=given.subprocess)
+    names = [name for name in given.runs.split(",") if name]
+    outcomes = run_cases(folder, only=given.only, sample=given.sample, subprocesses=given.subprocess, names=names)
     failed = [o for o in outcomes if not o.held]
     for o in failed:
         print(f"- {o.case.title}\n    {'; '.join(o.faults)}")

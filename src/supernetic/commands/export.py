@@ -17,6 +17,7 @@ from ..ranking.int8 import Facts, difference_text
 from ..reading import exists
 from ..result import Result
 from ..runs.directory import SETTINGS, naming_damage, open_run, read_settings
+from ..runs.files import MODEL_RECORD
 from ..runs.records import NetworkRecord, int8_of, read_networks
 from ..runs.trust import opens_runs, require_name
 from ..trials import read_trials
@@ -92,8 +93,9 @@ def export(
         network, card = load_model(path), read_card(path)
         target = path if out is None and name is None else Path(out or path.resolve().parent) / (name or card.name)
         quantised = read_int8(path) if quantises else None
-        save_model(target, network, replace(card, name=name or card.name), int8=quantised)
-        return ExportResult((_exported(target),))
+        with naming_damage(path / MODEL_RECORD):
+            save_model(target, network, replace(card, name=name or card.name), int8=quantised)
+            return ExportResult((_exported(target),))
     if not exists(path / SETTINGS):
         raise RunError(f"{path} is neither a run (it has no {SETTINGS}) nor a model directory")
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import catalog
 from ..blueprint import Blueprint
+from ..capacity import require_memory
 from ..costs.macs import cost
 from ..errors import InputError, UnknownNameError
 from ..hardware import settle_hardware
 from ..progress import Event, OnEvent, ignore
 from ..result import Result
+from ..runs.directory import naming_damage
 from ..runs.files import MODEL_RECORD
 from ..space import Space
 from ..strategy import parse_scaling, scale
+
+NUMBER_BYTES = 4  # of an activation
 
 if TYPE_CHECKING:
     from ..timing.measure import Timing
@@ -120,6 +124,9 @@ def latency(
     for network in networks:
         if network.blueprint is None and engine != "onnx":
             raise InputError(f"{network.name} is a file: it runs through onnxruntime, got the engine {engine!r}")
+        if network.blueprint is not None:
+            peak = cost(network.blueprint).peak * NUMBER_BYTES * max(batch)
+            require_memory(f"{network.name} at a batch of {max(batch):,}", peak, "give a smaller --batch")
     send = on_event or ignore
     settings: dict[str, Any] = {"threads": threads, "repeats": repeats}
     timed = []
@@ -192,11 +199,11 @@ def _of_space(name: str, space: Space, text: str) -> _Named:
 def _model(name: str, path: Path) -> _Named:
     from ..exporters.model import ONNX, verify
 
-    record = verify(path)
-    file = path / ONNX
-    return _Named(
-        name, record["settings"]["space"], Blueprint.from_json(record["blueprint"]), file if file.is_file() else None
-    )
+    record, file = verify(path), path / ONNX
+    with naming_damage(path / MODEL_RECORD):
+        space, blueprint = str(record["settings"]["space"]), Blueprint.from_json(record["blueprint"])
+        cost(blueprint)
+    return _Named(name, space, blueprint, file if file.is_file() else None)
 
 
 def _shown(value: int | None, unit: float, digits: int) -> str:

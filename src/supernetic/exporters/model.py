@@ -31,7 +31,7 @@ from ..errors import InputError, RunError
 from ..nn.network import Network, with_weights
 from ..reading import exists, parse_json, read_bytes, reason
 from ..runs.directory import DAMAGE, TEMPORARY, temporary_name
-from ..runs.durable import sync_directory
+from ..runs.durable import sync_appended, sync_directory
 from ..runs.files import MODEL_INT8
 from ..runs.records import MetricValues, int8_of
 from ..runs.trust import require_name
@@ -77,6 +77,7 @@ def save_model(
     with _errors(directory):
         place = directory.resolve()
         temporary, old = temporary_name(place), _old(place)
+        sync_appended()
         _remove_temporary_directories(place)
         try:
             if known is None:

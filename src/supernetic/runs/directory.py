@@ -330,7 +330,8 @@ def plain(value: Any) -> Any:
 
 
 def _compare(path: Path, there: dict[str, Any], wanted: dict[str, Any], uncompared: Sequence[str] = ()) -> None:
-    version = there.pop("versions", {}).get("supernetic", "unknown")
+    versions = there.pop("versions", {})
+    version = versions.get("supernetic", "unknown") if isinstance(versions, Mapping) else "unknown"
     if version != __version__:
         raise RunError(f"{path} was made by supernetic {version}, this is {__version__}: choose another directory")
     have, want = dict(_flat(there)), dict(_flat(wanted))

@@ -145,13 +145,16 @@ def time_graph(data: bytes, *, seconds: float = TIME_LIMIT_S) -> Timing:
     return _timing(_session(data, 1, 1), "onnx", 1, 1, REPEATS, WARMUP_RUNS, seconds)
 
 
+MOST = {"batch": 1_000_000, "threads": 1_024, "repeats": 1_000_000}
+
+
 def require(engine: str, batch: int, threads: int, repeats: int, device: str = "cpu") -> None:
     """Refuse settings with which nothing can be measured."""
     if engine not in ENGINES:
         raise UnknownNameError("engine", engine, ENGINES)
     for name, value in (("batch", batch), ("threads", threads), ("repeats", repeats)):
-        if value < 1:
-            raise InputError(f"{name} must be at least 1, got {value}")
+        if not 1 <= value <= MOST[name]:
+            raise InputError(f"{name} must be at least 1 and at most {MOST[name]:,}, got {value}")
     if engine == "onnx" and device != "cpu":
         raise InputError(f"the engine onnx runs on the CPU: ask for the engine eager, got the device {device}")
     if engine == "onnx" and not all(map(find_spec, ("onnx", "onnxruntime"))):
