@@ -311,7 +311,8 @@ class _Pieces:
             return None
         status = future.status
         if status in ("cancelled", "lost"):
-            return self._withdrawn(number)
+            self._withdrawn(number)
+            return None
         del self.running[number]
         if status == "error":
             return self._dask_failed(number, future.exception())

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from secrets import token_hex
+from time import sleep
 from typing import Any
 
 import cloudpickle
@@ -24,6 +26,7 @@ from ..errors import SupernetError
 
 VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")  # by which torch and accelerate know the others
 WAITING = timedelta(days=30)  # for the next training
+MEETING_INTERVAL_S = 0.1
 
 
 @dataclass
@@ -142,9 +145,11 @@ def _joined() -> Iterator[World]:
     variables = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     if torch.cuda.is_available():
         torch.cuda.set_device(int(variables.get("LOCAL_RANK", 0)))
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    store, rank, size = next(distributed.rendezvous("env://"))
+    ours = distributed.PrefixStore(_meet(store, rank, size), store)
+    distributed.init_process_group(backend, store=ours, rank=rank, world_size=size)
     control = distributed.new_group(backend="gloo", timeout=WAITING)
-    rank, size = int(variables["RANK"]), int(variables["WORLD_SIZE"])
     _world = World(rank, size, int(variables.get("LOCAL_WORLD_SIZE", size)), variables, control)
     for name in VARIABLES:
         del os.environ[name]
@@ -154,6 +159,25 @@ def _joined() -> Iterator[World]:
         _world = None
         if sys.exc_info()[0] in (None, SystemExit):  # else the others may be gone, and would be waited for
             distributed.destroy_process_group()
+
+
+def _meet(store: Any, rank: int, size: int) -> str:
+    """A name that these very processes agree on.
+
+    After a restart, `torchrun` may give them the store of those that died, whose addresses are still in it.
+    """
+    own, place = token_hex(8), "supernetic"
+    if rank == 0:
+        store.set(f"{place}/name", own)
+        there = [store.get(f"{place}/{own}/{other}").decode() for other in range(1, size)]
+        store.set(f"{place}/{own}/all", ",".join(there))
+        return own
+    while True:
+        name = store.get(f"{place}/name").decode()  # perhaps of those that died: then `all` does not have this process
+        store.set(f"{place}/{name}/{rank}", own)
+        if store.check([f"{place}/{name}/all"]) and own in store.get(f"{place}/{name}/all").decode().split(","):
+            return str(name)
+        sleep(MEETING_INTERVAL_S)
 
 
 def _send(world: World, task: Any) -> None:
