@@ -290,8 +290,8 @@ def choose() -> None:
         f"{chosen['transnas']}, on noise {chosen.get('transnas-noise', 'not measured')} ([all, top 10 %]).",
         spread="[tau-b over all networks, tau-b over the true top 10 %]; best_ten: [mean, macro, TransNAS]",
         seeds=[0],
-        scale=f"random networks: {', '.join(f'{n} {len(t):,}' for n, t in truths.items())}; {SETS['macro'][2]}, {SETS['transnas'][2]}; {IMAGES} images of CIFAR-10, in "
-        "transnas-noise of noise",
+        scale=f"random networks: {', '.join(f'{n} {len(t):,}' for n, t in truths.items())}; "
+        f"{SETS['macro'][2]}, {SETS['transnas'][2]}; {IMAGES} images of CIFAR-10, in transnas-noise of noise",
         cpu_minutes=round(minutes, 1),
     ).write()
 
