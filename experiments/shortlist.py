@@ -34,8 +34,8 @@ SPACES = {
     "macro": ("macro:channels=8,resolution=16,head=160", "mean_acc"),
     "nasbench201": ("nasbench201:cells=1,channels=8,resolution=16", "c10_test_200"),
 }
-NETWORKS, STEPS, BATCH, RATE, DECAY = 60, 150, 64, 0.1, 5e-4
-CHECKED = (25, 50, 100, 150)  # steps after which the sum is looked at
+NETWORKS, STEPS, BATCH, RATE, DECAY = 40, 100, 64, 0.1, 5e-4
+CHECKED = (25, 50, 100)  # steps after which the sum is looked at
 
 
 def networks(name: str) -> list[int]:

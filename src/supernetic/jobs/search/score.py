@@ -1,8 +1,8 @@
 """How a search on images scores architectures: by the supernet, and by zero-cost proxies.
 
-Where weights are shared by choice, the score is the mean rank by `PROXIES` (docs/ranking.md says why these); where they
-are shared elastically, it is the supernet's cross-entropy. Without a supernet it is the mean rank by the proxies that
-need none. With `min subset_training`, every architecture is trained on a small subset instead (docs/select.md).
+Where weights are shared by choice, the score is the joint rank by `PROXIES` (docs/ranking.md says why these); where
+they are shared elastically, it is the supernet's cross-entropy. Without a supernet it is the joint rank by the proxies
+that need none. With `min subset_training`, every architecture is trained on a small subset instead (docs/select.md).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from ...timing.lookup import LatencyTable
 
 SCORE, ACCURACY = "valid/cross_entropy", "valid/accuracy"
-PROXIES = (SCORE, *map(full_name, ("naswot", "jacov", "grad_norm", "layers")))
+PROXIES = (SCORE, *map(full_name, ("live_macs", "layers", "jacov", "trainability")))
 COMBINED_BY = AZ_RANK
 COSTS = ("cost/macs", "cost/params")
 MILLISECONDS = "latency/ms"
 SUBSET_TRAINING = "valid/subset_training"
 MAX_SCORING_IMAGES = 2000  # of the validation split
 MAX_REFERENCES = 100  # networks among which the ensemble ranks others
-PROXY_IMAGES = 64  # training images that zero-cost proxies see
+PROXY_IMAGES = 32  # training images that zero-cost proxies see, as when they were chosen
 MAX_SUBSET_IMAGES = 1000  # of a training on a subset
 SCORING_STREAM, REFERENCE_STREAM = 12, 13  # of random numbers
 
