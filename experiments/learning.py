@@ -34,7 +34,7 @@ from supernetic.datasets.dataset import Dataset
 from supernetic.datasets.loading import load
 from supernetic.evaluators.supernet import SupernetEvaluator
 from supernetic.ranking.correlation import count_pairs
-from supernetic.runs.directory import open_run, read_records
+from supernetic.runs.directory import append_records, open_run, read_records
 from supernetic.space import Arch
 from supernetic.supernets.supernet import Supernet
 from supernetic.training.loop import Progress, fit
@@ -156,18 +156,24 @@ def train(path: Path, name: str, space_change: dict[str, Any], change: dict[str,
     supernet = supernet_of(space, plan)
     batches = Batches(images, "train", plan.batch_size, 0, parse(plan.augment))
     began = process_time()
-    with open_run(path, {"space": space, "recipe": plan.settings(), "seed": 0}) as run:
-        for p in fit(supernet, batches, plan.sampler, plan, run, log_every=10, checkpoint_every=200):
-            if p.step % 200 == 0:
-                print(f"{path.name} {p.step}/{p.steps} loss {p.loss:.3f}", flush=True)
-    trained = process_time() - began
+    spent = path.with_name(f"{path.name}.cpu.jsonl")  # a line for every piece, where the training was interrupted
+    try:
+        with open_run(path, {"space": space, "recipe": plan.settings(), "seed": 0}) as run:
+            for p in fit(supernet, batches, plan.sampler, plan, run, log_every=10, checkpoint_every=200):
+                if p.step % 200 == 0:
+                    print(f"{path.name} {p.step}/{p.steps} loss {p.loss:.3f}", flush=True)
+    finally:
+        append_records(spent, [{"cpu_seconds": round(process_time() - began, 1)}])
+    trained = sum(r["cpu_seconds"] for r in read_records(spent))
+    began = process_time()
     archs, truth = networks(name, n)
     answers = SupernetEvaluator(supernet.eval(), images, METRICS, bn="batch")(archs)
     losses = [r["loss"] for r in read_records(path / "metrics.jsonl")]
     found = {
         "steps": int(plan.length.split()[0]),
-        "cpu_seconds": round(trained, 1),  # less than all of it where the training was interrupted
-        "scoring_seconds": round(process_time() - began - trained, 1),
+        "planned_seconds": seconds,
+        "cpu_seconds": round(trained, 1),
+        "scoring_seconds": round(process_time() - began, 1),
         "loss": round(float(np.mean(losses[-max(1, round(LAST * len(losses))) :])), 4),
         **{m.removeprefix("valid/"): [a[m] for a in answers] for m in METRICS},
         "truth": truth,
@@ -195,7 +201,7 @@ def found(path: Path) -> dict[str, Any] | None:
 def summary(scores: Mapping[str, Any]) -> dict[str, Any]:
     """Of one setting: the training loss at the end, and the mean predicted accuracy and cross-entropy."""
     means = {m: round(float(np.mean(scores[m])), 3) for m in ("accuracy", "cross_entropy")}
-    return {k: scores[k] for k in ("steps", "cpu_seconds", "loss")} | means
+    return {k: scores[k] for k in ("steps", "loss")} | means
 
 
 def record(name: str) -> None:
@@ -206,7 +212,7 @@ def record(name: str) -> None:
     obtained: dict[str, Any] = {s: summary(f) for s, f in settings.items()}
     losses = {s: o["loss"] for s, o in obtained.items()}
     best = min(losses, key=lambda s: losses[s])
-    seconds = sum(f["cpu_seconds"] + f["scoring_seconds"] for f in settings.values())
+    seconds = sum(SECONDS + f["scoring_seconds"] for f in settings.values())
     sentence = (
         f"Training loss after {SECONDS} CPU-seconds: "
         + ", ".join(f"{s} {loss:.3f}" for s, loss in sorted(losses.items(), key=lambda item: item[1]))
@@ -226,9 +232,9 @@ def record(name: str) -> None:
             pairs = count_pairs(values, truth)
             taus[score] = [round(float(v), 3) for v in (pairs.tau(), *pairs.interval())]
         obtained["longer"] = summary(longer) | {"tau": taus}
-        seconds += longer["cpu_seconds"] + longer["scoring_seconds"]
+        seconds += LONG_SECONDS + longer["scoring_seconds"]
         sentence += (
-            f" After {longer['cpu_seconds'] / 60:.0f} CPU-minutes, {CHOSEN[name]}: loss {longer['loss']:.3f}, accuracy "
+            f" After {LONG_SECONDS / 60:.0f} CPU-minutes, {CHOSEN[name]}: loss {longer['loss']:.3f}, accuracy "
             f"{obtained['longer']['accuracy']:.1f} %, tau over {len(truth)} random networks "
             f"{taus['cross_entropy'][0]:.3f} by cross-entropy, "
             f"{taus['accuracy'][0]:.3f} by accuracy; MACs {taus['macs'][0]:.3f}."
@@ -244,7 +250,8 @@ def record(name: str) -> None:
         sentence=sentence,
         spread="[tau, low, high], 95 % by jackknife over networks",
         seeds=[0],
-        scale=f"{text_of(*BASES[name][:2])} and one change each, CIFAR-10, {SECONDS} CPU-seconds of one thread each; "
+        scale=f"{text_of(*BASES[name][:2])} and one change each, CIFAR-10, {SECONDS} CPU-seconds of one thread "
+        "each, by timing some steps first; "
         f"{NETWORKS} random networks on {IMAGES} validation images, batch statistics",
         cpu_minutes=round(seconds / 60, 1),
     ).write()
