@@ -29,9 +29,9 @@ def test_values_are_read_by_the_type_of_their_field() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("n=two", "thing: n must be a number, got 'two'"),
+        ("n=two", "thing: n must be a whole number, got 'two'"),
         ("n=0", "thing: n must be positive, got 0"),
-        ("sizes=1+x", "thing: sizes must be a number, got 'x'"),
+        ("sizes=1+x", "thing: sizes must be a whole number, got 'x'"),
         ("exact=1", "thing: exact must be true or false, got '1'"),
         ("n", "settings of thing are key=value,..., got 'n'"),
     ],

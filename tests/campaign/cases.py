@@ -858,7 +858,7 @@ def _keys(path: Path) -> list[tuple[tuple[str, ...], Any]]:
     for key, value in table.items():
         found.append(((*start, key), value))
         if isinstance(value, dict) and key not in ("versions", "sha256"):
-            found += [((*start, key, inner), v) for inner, v in list(value.items())[:6]]
+            found += [((*start, key, inner), v) for inner, v in list(value.items())[:2]]
     return found
 
 

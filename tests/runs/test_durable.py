@@ -50,6 +50,7 @@ def shown(calls: Log) -> list[str]:
 def test_file_then_name_then_directory(tmp_path: Path, log: Log) -> None:
     (tmp_path / "run").mkdir()
     durable.sync_directory(tmp_path / "run")
+    durable.sync_appended()  # of tests before this one
     log.clear()
     write_atomically(tmp_path / "run" / "a.json", "{}")
     assert shown(log) == ["sync a.json", "replace a.json", "sync run"]

@@ -230,7 +230,7 @@ def whole_numbers(option: str, text: str) -> list[int]:
         found = [whole_number(part) for part in split(text)]
     except ValueError:
         found = []
-    if not found:
+    if not found or min(found) < 0:
         raise InputError(f"{option} takes whole numbers separated by commas, got {text!r}")
     return found
 

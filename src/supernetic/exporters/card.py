@@ -57,9 +57,9 @@ class Card:
         Args:
             most_pixels: The largest side of an image.
         """
-        for name, value in (("resolution", self.resolution), ("data_resolution", self.data_resolution or 1)):
+        for value in (self.resolution, self.data_resolution or 1):
             if type(value) is not int or not 1 <= value <= most_pixels:
-                raise ValueError(f"{name} must be 1 to {most_pixels} pixels, got {str(value)[:20]}")
+                raise ValueError(f"images must have 1 to {most_pixels} pixels a side, got {str(value)[:20]}")
         if self.channels not in (1, 3) or type(self.channels) is not int:
             raise ValueError(f"channels must be 1 or 3, got {str(self.channels)[:20]}")
         for name, values, least in (("mean", self.mean, -inf), ("std", self.std, 0.0)):

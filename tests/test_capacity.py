@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from supernetic.capacity import free_memory, require_memory, require_weights, show_bytes
+from supernetic.errors import InputError, memory_words
+
+
+def test_what_does_not_fit_is_refused_with_both_figures() -> None:
+    require_memory("nothing", 0)
+    require_weights("a small network", 1000)
+    with pytest.raises(
+        InputError, match=r"the network, of 10,000,000,000,000 parameters, needs 40\.0 TB of memory, .* free"
+    ):
+        require_weights("the network", 10**13)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of addresses")
+def test_a_limit_of_addresses_counts() -> None:
+    code = (
+        "import resource\nfrom supernetic.capacity import free_memory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (10**9, 10**9))\nprint(free_memory())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 10**9
+    assert free_memory() > 0
+
+
+def test_bytes_for_people() -> None:
+    assert [show_bytes(b) for b in (1500, 2e6, 3.5e9, 4e12)] == ["1.5 kB", "2.0 MB", "3.5 GB", "4.0 TB"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError("Unable to allocate 37.3 GiB for an array with shape (1,)"), "37.3 GiB more were asked for"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000 bytes."), "4.0 GB"),
+        (RuntimeError("you tried to allocate 5000000 bytes"), "5.0 MB"),
+        (MemoryError(), "not enough memory; lower"),
+    ],
+)
+def test_memory_that_ran_out_is_said_in_one_line(error: BaseException, words: str) -> None:
+    assert words in str(memory_words(error))
+
+
+def test_other_errors_are_no_matter_of_memory() -> None:
+    assert memory_words(RuntimeError("shapes do not fit")) is None
