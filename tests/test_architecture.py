@@ -39,6 +39,7 @@ LAYERS = [
     ["lab"],
     ["commands"],
     ["cli", "testing"],
+    ["__main__"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # The same inside rooms that have rooms of their own.

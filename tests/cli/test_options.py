@@ -37,7 +37,9 @@ PARAMETERS = {
     "baseline": "baselines",
     "equidistant": "n",
 }  # where an option is not one's name
-OPTIONS_ONLY = {"as_json", "quiet", "of_search", "image_cache"}  # the last is a variable: no result depends on it
+# No result depends on these: the image cache is a variable, a cluster is a block in Python.
+WHERE_WORK_RUNS = {"image_cache", "cluster", "cluster_tls", "insecure"}
+OPTIONS_ONLY = {"as_json", "quiet", "of_search"} | WHERE_WORK_RUNS
 PARAMETERS_ONLY = {"on_event", "evaluator", "normalisation"}  # objects from Python; of a pretrained network
 MEANT = {("search", "data")}  # no data are given where a table is searched
 UNITS = {"budgets", "speeds", "equidistant"}  # whose defaults cannot be compared: written with units, or 0 for no table
@@ -87,6 +89,7 @@ def test_every_public_job_has_its_command() -> None:
         "backward",
         "batch_score",
         "build",
+        "cluster",
         "extract",
         "optimise",
         "read_request",

@@ -62,7 +62,8 @@ class Launcher:
             torchrun = [
                 *before, sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1",
                 "--rdzv-backend", "c10d", "--rdzv-endpoint", f"{addresses[0]}:{port}", "--rdzv-id", str(port),
-                "--local-addr", address, "--max-restarts", "3", "-m", "supernetic", *command,
+                "--rdzv-conf", f"is_host={int(number == 0)}", "--local-addr", address, "--max-restarts", "3",
+                "-m", "supernetic", *command,
             ]  # fmt: skip
             interface = "lo" if address == "127.0.0.1" else f"supernetic{number}"
             environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": interface}

@@ -141,13 +141,15 @@ def _joined() -> Iterator[World]:
     global _world
     import torch
     from torch import distributed
+    from torch._C._distributed_c10d import PrefixStore
+    from torch.distributed.rendezvous import rendezvous
 
     variables = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     if torch.cuda.is_available():
         torch.cuda.set_device(int(variables.get("LOCAL_RANK", 0)))
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    store, rank, size = next(distributed.rendezvous("env://"))
-    ours = distributed.PrefixStore(_meet(store, rank, size), store)
+    store, rank, size = next(rendezvous("env://"))
+    ours = PrefixStore(_meet(store, rank, size), store)
     distributed.init_process_group(backend, store=ours, rank=rank, world_size=size)
     control = distributed.new_group(backend="gloo", timeout=WAITING)
     _world = World(rank, size, int(variables.get("LOCAL_WORLD_SIZE", size)), variables, control)

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import RunError
 from ...hardware import Hardware
+from ...parallel.workers import on_cluster
 from ...runs.directory import Run
 from ...runs.files import DECISIONS
 
@@ -100,8 +101,10 @@ def may_train_together(workers: int, seconds: float, batch_size: int, hardware: 
         hardware: Where they run.
 
     Returns:
-        Whether they could do so, and the training is long enough.
+        Whether they could do so on this machine, and the training is long enough.
     """
+    if on_cluster():  # whose workers are not processes of this machine
+        return False
     return workers > 1 and seconds >= WORTH_TIMING_S and not batch_size % workers and hardware.can_share(workers)
 
 
