@@ -22,11 +22,11 @@ from ..datasets.dataset import Dataset, Indices
 from ..nn.network import Network
 from ..progress import Event, OnEvent
 from ..runs.directory import Run
+from ..runs.files import FEATURES, HEAD, STARTS
 from ..training.checkpoint import read, write
 from .pool import keep_weights
 from .training import one_thread
 
-FEATURES, HEAD, STARTS = "features.safetensors", "head.json", "starts"
 BATCH_IMAGES = 64
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)  # on the mean square of the weights of standardised features
 ITERATIONS = 80  # of L-BFGS

@@ -11,14 +11,13 @@ from ..objective import show_quantity
 from ..ranking.int8 import int8_sentences
 from ..ranking.trust import wilson
 from ..runs.directory import read_settings
-from ..runs.files import NETWORKS, RATES, REPORT
+from ..runs.files import HEAD, NETWORKS, RATES, REPORT, TRANSFER
 from ..runs.records import NetworkRecord, read_json, read_networks
 from .diagnostics import network_pages
 from .drawing import draw
 from .rendering import fill, flat, write_page
 from .summary_text import typeset
 
-HEAD, TRANSFER = "head.json", "transfer.json"
 WAYS = {"head": "a new head on frozen features", "all": "all layers", "gradual": "layers freed from the end"}
 
 

@@ -11,13 +11,12 @@ from ...costs.macs import cost
 from ...errors import RunError, SupernetError
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
-from ...runs.files import EXPORTED, MODELS, NETWORKS, QUANTISED
+from ...runs.files import EXPORTED, MODELS, NETWORKS, QUANTISED, TRANSFER
 from ...runs.records import CHOSEN, TRAINED, NetworkRecord, networks_text, read_json, read_networks
 from ..compare.comparison import QUANTISE, NetworkTrainings
 from ..compare.int8 import keep_int8, quantise_network, stored_int8, test_int8
 from ..compare.predictions import PredictionsOfTest
 from ..compare.test import measured_latency
-from .train import TRANSFER
 
 if TYPE_CHECKING:
     from ...exporters.card import Card

@@ -15,14 +15,24 @@ from ...datasets import DataLike, Dataset, source_of
 from ...datasets.loading import outline, read
 from ...errors import InputError
 from ...hardware import Hardware, settle_hardware
-from ...networks.heads import BATCH_IMAGES, FEATURES, HEAD, chosen_rows, extract_features, features_of, fit_heads
+from ...networks.heads import BATCH_IMAGES, chosen_rows, extract_features, features_of, fit_heads
 from ...networks.pool import dataset_of
 from ...parallel.workers import kept_workers
 from ...pretrained import Pretrained, load_pretrained
 from ...progress import Event, OnEvent
 from ...reports.transfer import write_transfer
 from ...runs.directory import Run, write_atomically
-from ...runs.files import EXPORTED, NETWORKS, QUANTISED, RATES
+from ...runs.files import (
+    EXPORTED,
+    FEATURES,
+    HEAD,
+    NETWORKS,
+    QUANTISED,
+    RATES,
+    TARGETS,
+    TRANSFER,
+    TRANSFER_TABLE,
+)
 from ...runs.trust import opens_runs, require_name
 from ..compare.comparison import EXPORT, QUANTISE, TEST, NetworkTrainings
 from ..compare.int8 import require_mode
@@ -34,7 +44,7 @@ from .plan import FEATURE_SHARE, TransferPlan, divide_time, share_trials
 from .recipes import transfer_recipe
 from .request import TransferRequest
 from .result import TransferResult, TransferTable, read_transfer
-from .train import TRANSFER, Trainings
+from .train import Trainings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,11 +53,9 @@ if TYPE_CHECKING:
 
 HELD_OUT = 0.2  # of the training images, as in AttentiveNAS
 SMALLEST = 96  # pixels: smaller images are enlarged, because pretrained networks halve them five times
-TARGETS = "targets.safetensors"  # what a teacher says of the training images
 TEACHER_SHARE = 0.5  # that a teacher counts beside the labels
 HEAD_S = 6.0  # seconds for fitting heads
 TIMED_S = 3.0  # for which a training step is timed
-TABLE = "transfer.csv"  # several models on several data sets
 
 
 @opens_runs
@@ -159,7 +167,7 @@ def _table(requests: Sequence[TransferRequest], folder: Path, dry_run: bool, on_
     if not dry_run:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(table.rows())
-        write_atomically(folder / TABLE, text.getvalue().encode())
+        write_atomically(folder / TRANSFER_TABLE, text.getvalue().encode())
     return table
 
 
@@ -194,10 +202,10 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         pretrained = load_pretrained(request.model, resolution)
         options = _options(source, request, pretrained, resolution)
         has_valid = "valid" in read(source).given
-        parts = {"held_out": {} if has_valid else {"valid": HELD_OUT}, "whole": {} if has_valid else {"valid": 0}}
+        shares = {"held_out": HELD_OUT, "whole": 0}
         made = {}
-        for name, part in parts.items():
-            loading = {**options, **part}
+        for name, share in shares.items():
+            loading = {**options, **({} if has_valid else {"valid": share})}
             dataset = dataset_of(loading)
             made[name] = NetworkTrainings(
                 dataset=dataset, loading=loading, recipe=_batch(recipe, dataset), seed=request.seed,

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...networks.heads import HEAD
 from ...objective import show_quantity
 from ...ranking.trust import wilson
 from ...result import Result
 from ...runs.directory import read_settings
-from ...runs.files import MODELS, RATES, REPORT
+from ...runs.files import HEAD, MODELS, RATES, REPORT, TRANSFER
 from ...runs.records import NetworkRecord, read_json, read_networks
 from ...text import columns
 from .plan import TransferPlan
-from .train import TRANSFER
 
 if TYPE_CHECKING:
     from ...nn.network import Network

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...blueprint import Blueprint
-from ...networks.heads import STARTS, read_head
+from ...networks.heads import read_head
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
-from ...runs.files import NETWORK_TRAININGS, RATES, WEIGHTS
+from ...runs.files import NETWORK_TRAININGS, RATES, STARTS, TRANSFER, WEIGHTS
 from ..compare.comparison import NetworkTrainings
 from .plan import TransferPlan
 from .recipes import DECAYS
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ACCURACY = "valid/accuracy"
 WORSE = 1.0  # points below the head alone at which no learning rate counts as a success
 GRADUAL_PARTS = 3  # of a training that frees layer after layer
-TRANSFER = "transfer.json"  # what was trained, with which settings, and which weights are handed over
 
 
 @dataclass(frozen=True)
