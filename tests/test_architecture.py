@@ -49,7 +49,7 @@ INSIDE = {
         ["train", "detect"],
         ["select"],
         ["compare"],
-        ["search", "optimise"],
+        ["search", "optimise", "transfer"],
         ["scale"],
         ["finish"],
     ],

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .catalog import space as load_space
     from .catalog import table as load_table
     from .commands.build import build
+    from .commands.convert import convert
     from .commands.cost import cost
     from .commands.derive import derive
     from .commands.export import export
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .jobs.search.table_search import search_table
     from .jobs.select.job import select
     from .jobs.train.job import train
+    from .jobs.transfer.job import transfer
     from .lab.job import study
     from .nn.network import Network
     from .objective import Constraint, Objective
@@ -88,6 +90,7 @@ _HOMES = {
     "backward": "training.step",
     "batch_score": "training.step",
     "build": "commands.build",
+    "convert": "commands.convert",
     "cost": "commands.cost",
     "declare": "spaces.declared",
     "derive": "commands.derive",
@@ -116,6 +119,7 @@ _HOMES = {
     "select": "jobs.select.job",
     "study": "lab.job",
     "train": "jobs.train.job",
+    "transfer": "jobs.transfer.job",
     "transform": "exporters.transform",
 }
 
@@ -147,6 +151,7 @@ __all__ = [
     "backward",
     "batch_score",
     "build",
+    "convert",
     "cost",
     "declare",
     "derive",
@@ -175,6 +180,7 @@ __all__ = [
     "select",
     "study",
     "train",
+    "transfer",
     "transform",
 ]
 

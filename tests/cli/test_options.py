@@ -38,7 +38,7 @@ PARAMETERS = {
     "equidistant": "n",
 }  # where an option is not one's name
 OPTIONS_ONLY = {"as_json", "quiet", "of_search", "image_cache"}  # the last is a variable: no result depends on it
-PARAMETERS_ONLY = {"on_event", "evaluator"}  # objects from Python
+PARAMETERS_ONLY = {"on_event", "evaluator", "normalisation"}  # objects from Python; of a pretrained network
 MEANT = {("search", "data")}  # no data are given where a table is searched
 UNITS = {"budgets", "speeds", "equidistant"}  # whose defaults cannot be compared: written with units, or 0 for no table
 
@@ -156,6 +156,7 @@ def test_long_commands_can_be_quiet() -> None:
         "latency",
         "robustness",
         "finish",
+        "transfer",
     }
     long |= {"data check"}
     assert {c for c in COMMANDS if "quiet" in options(c)} == long

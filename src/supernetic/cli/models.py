@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError
+from .completion import complete_data
 from .display import open_display
 from .shared import (
     RETRAIN_HELP,
@@ -14,13 +15,17 @@ from .shared import (
     Device,
     DryRun,
     ImageCache,
+    ImageSize,
     Int8,
     Json,
+    Limit,
     NetworkRecipe,
+    Out,
     Precision,
     Quiet,
     Seed,
     TrustCode,
+    Workers,
     app,
     print_result,
 )
@@ -69,6 +74,83 @@ def finish(
             on_event=on_event,
         )
     print_result(result, as_json)
+
+
+@app.command()
+def transfer(
+    model: Annotated[
+        str, typer.Argument(help="Model directory, or efficientnet-lite0, -lite1, -lite2; several between commas.")
+    ],
+    data: Annotated[
+        str, typer.Argument(help="Images: a name or a folder; several between commas.", autocompletion=complete_data)
+    ] = "embedded",
+    minutes: Annotated[float | None, typer.Option(help="Time for everything, in minutes.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps, in place of --minutes.")] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Learning rates and weight decays to try on a held-out fifth, at most.")
+    ] = None,
+    recipe: Annotated[
+        str, typer.Option(help="Recipe: short, attentive, scalenet, scarlet, or a TOML file. [default: short]")
+    ] = "",
+    layers: Annotated[str, typer.Option(help="Layers that are trained: all, gradual or head.")] = "all",
+    teacher: Annotated[str, typer.Option(help="Model directory with the same classes, to learn from.")] = "",
+    image_size: ImageSize = None,
+    limit: Limit = None,
+    int8: Int8 = "auto",
+    image_cache: ImageCache = "",
+    workers: Workers = None,
+    device: Device = "auto",
+    precision: Precision = "no",
+    out: Out = "",
+    seed: Seed = 0,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> None:
+    """Fine-tune a pretrained network on other data; several of both give a table."""
+    from ..jobs.transfer.job import transfer as job
+
+    several = data.split(",")
+    with open_display(quiet or dry_run) as on_event:
+        result = job(
+            [m for m in model.split(",") if m],
+            several if len(several) > 1 else data,
+            minutes=minutes,
+            steps=steps,
+            trials=trials,
+            recipe=recipe or None,
+            layers=layers,
+            teacher=teacher or None,
+            image_size=image_size,
+            limit=limit,
+            int8=int8,
+            seed=seed,
+            workers=workers,
+            device=device,
+            precision=precision,
+            out=out or None,
+            dry_run=dry_run,
+            trust_code=trust_code,
+            on_event=on_event,
+        )
+    print_result(result, as_json)
+
+
+@app.command()
+def convert(
+    kind: Annotated[str, typer.Argument(help="Whose supernet: attentive (AttentiveNAS's release).")],
+    file: Annotated[str, typer.Argument(help="State dict as torch.save wrote it; only tensors are read.")],
+    out: Annotated[str, typer.Option(help="Directory to be made: a run, or with --arch a model.")],
+    arch: Annotated[str, typer.Option(help="Network to take out of the supernet, such as attentive-a1.")] = "",
+    data: Annotated[str, typer.Option(help="Images for the BN statistics of that network.")] = "",
+    limit: Limit = None,
+    as_json: Json = False,
+) -> None:
+    """Read the weights of a released supernet into a supernet or a model of ours."""
+    from ..commands.convert import convert as command
+
+    print_result(command(kind, file, out=out, arch=arch or None, data=data or None, limit=limit), as_json)
 
 
 @app.command()

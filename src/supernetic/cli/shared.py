@@ -22,7 +22,17 @@ from .completion import (
 from .help import SHORT_HELP_LENGTH, App
 
 GROUPS = {  # of commands in the help, the most used first
-    "From images to models": ("search", "resume", "report", "predict", "finish", "export", "derive"),
+    "From images to models": (
+        "search",
+        "resume",
+        "report",
+        "predict",
+        "finish",
+        "transfer",
+        "export",
+        "derive",
+        "convert",
+    ),
     "Other long jobs": ("select", "detect", "scale", "train", "study"),
     "Looking and measuring": ("spaces", "cost", "sample", "rank", "latency", "robustness"),
     "Data sets": ("data",),

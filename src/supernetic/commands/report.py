@@ -17,6 +17,7 @@ from ..reports.run_space import space_in as space_in
 from ..reports.runs import clean, write_index
 from ..reports.scale import write_scale
 from ..reports.select import write_select
+from ..reports.transfer import write_transfer
 from ..reports.why import why as reasons
 from ..result import Result
 from ..runs.directory import SETTINGS, read_settings, refuse_links
@@ -24,12 +25,13 @@ from ..runs.overview import RUNNING, UNREADABLE, holds_runs, runs_of
 from ..runs.trust import opens_runs
 
 WATCH_S = 10.0  # between two renewals of the page over a folder
-PAGES = {
+PAGES = {  # by job; all others have one in common
     "detect": write_detect,
     "scale": write_scale,
     "select": write_select,
     "study": write_study,
-}  # by job; all others have one in common
+    "transfer": write_transfer,
+}
 
 
 @dataclass(frozen=True)

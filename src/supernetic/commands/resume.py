@@ -26,6 +26,11 @@ JOBS = {
     "select": ("jobs.select.request:SelectRequest", "jobs.select.job:SelectJob", "jobs.select.result:read_result"),
     "finish": ("jobs.finish.request:FinishRequest", "jobs.finish.job:finish_by", "jobs.finish.result:read_finish"),
     "detect": ("jobs.detect.request:DetectRequest", "jobs.detect.job:DetectJob", "jobs.detect.result:read_result"),
+    "transfer": (
+        "jobs.transfer.request:TransferRequest",
+        "jobs.transfer.job:transfer_by",
+        "jobs.transfer.result:read_transfer",
+    ),
     "study": ("lab.request:StudyRequest", "lab.job:study_by", ""),
 }
 

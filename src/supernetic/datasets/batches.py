@@ -134,6 +134,10 @@ class Batches:
         x = self.augment(images, self.resolution or self.dataset.resolution, generator)
         return self._normalise(x), self._labels[rows].to(self.device)
 
+    def rows(self, step: int) -> Indices:
+        """The rows of the data set that a step's batch consists of, in its order."""
+        return self._rows(step)
+
     def evaluate(self) -> Iterator[Batch]:
         """The whole split once, in a fixed order, without augmentation; each process its own part."""
         rows = self.dataset.splits[self.split][self.rank :: self.world]

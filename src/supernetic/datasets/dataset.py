@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ class Dataset:
     licence: str = ""
     files: tuple[str, ...] = ()  # of the images, where each has one
     notes: tuple[str, ...] = ()  # what was changed on the way in
+    normalisation: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # in place of the images' own moments
 
     def __post_init__(self) -> None:
         n = len(self.images)
@@ -78,7 +79,12 @@ class Dataset:
 
     @cached_property
     def moments(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Mean and standard deviation per channel over the training split, for pixels in 0..1."""
+        """What images are normalised by: per channel, mean and standard deviation of pixels in 0..1.
+
+        Over the training split, unless a normalisation was given.
+        """
+        if self.normalisation is not None:
+            return self.normalisation
         means, deviations = [], []
         values = np.arange(256) / 255
         for channel in range(self.channels):
@@ -120,7 +126,13 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of pixels, labels, class names and splits; equal for equal content, wherever it was read from."""
+        """SHA-256 of pixels, labels, class names and splits; equal for equal content, wherever it was read from.
+
+        A given normalisation is part of it.
+        """
+        if self.normalisation is not None:
+            plain = replace(self, normalisation=None).fingerprint
+            return hashlib.sha256(f"{plain} {self.normalisation}".encode()).hexdigest()
         if stored_images(self.images) is not None:
             return self._facts.fingerprint
         digest = fingerprint_before_pixels(self.images.shape, self.classes)

@@ -24,6 +24,7 @@ from .stored import StoredImages
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
 LARGEST_RESOLUTION = 1024  # pixels
+Normalisation = Sequence[Sequence[float]]  # means and deviations
 VALID_SHARE = 0.1  # of the training images, where there are no validation images
 
 
@@ -38,6 +39,7 @@ def load(
     calibrate: float = 0.05,
     test: float = 0.15,
     seed: int = 0,
+    normalisation: Normalisation | None = None,
     on_event: OnEvent = ignore,
 ) -> Dataset:
     """A data set with its four splits.
@@ -57,6 +59,8 @@ def load(
         calibrate: the same for the calibration split.
         test: the same for the test split.
         seed: of all draws.
+        normalisation: means and deviations per channel, for pixels in 0..1, that a pretrained network wants; by default
+            those of the training images.
         on_event: receives what is done with images that do not fit into memory.
 
     Returns:
@@ -64,7 +68,7 @@ def load(
     """
     found = outline(
         source, resolution=resolution, gray=gray, classes=classes, limit=limit, valid=valid, calibrate=calibrate,
-        test=test, seed=seed,
+        test=test, seed=seed, normalisation=normalisation,
     )  # fmt: skip
     undecoded = stored_images(found.images)
     if undecoded is None:
@@ -98,6 +102,7 @@ def outline(
     calibrate: float = 0.05,
     test: float = 0.15,
     seed: int = 0,
+    normalisation: Normalisation | None = None,
 ) -> Dataset:
     """The data set that `load` gives, but images that have a file each are not decoded: quick, for a first look.
 
@@ -111,6 +116,7 @@ def outline(
         calibrate: the same for the calibration split.
         test: the same for the test split.
         seed: of all draws.
+        normalisation: of the images.
 
     Returns:
         The data set; its images are read from their files whenever they are asked for.
@@ -148,6 +154,7 @@ def outline(
         licence=origin.licence,
         files=tuple(origin.files[r] for r in rows) if origin.files else (),
         notes=(*origin.notes, *notes, *_remarks(labels, names, splits)),
+        normalisation=None if normalisation is None else (tuple(normalisation[0]), tuple(normalisation[1])),
     )
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from torch import nn
+from torch import Tensor, nn
 
 from ..blueprint import Blueprint
 from ..datasets import load
@@ -42,6 +42,7 @@ from ..training.loop import Progress
 from ..training.recipe import Recipe
 from .baselines import Baseline, from_record
 from .scores import Labels, Logits, scores
+from .taught import read_targets
 from .training import logits_of, measure, one_thread, training
 
 MEASURED = ("accuracy", "cross_entropy", "balanced_accuracy", "f1")  # of every trained network
@@ -63,10 +64,14 @@ class Training:
     processes: int = 1  # that train the network together, each with its part of every batch
     device: str = "cpu"  # where they do
     precision: str = "no"  # mixed precision
+    frozen: tuple[str, ...] = ()  # layers that are not trained
+    targets: Path | None = None  # what a teacher says of the training images (`networks.taught`); none: their labels
 
     def __post_init__(self) -> None:
         if self.recipe.sampler is not None:
             raise InputError("a network has no paths to sample: its recipe must have no sampler")
+        if self.targets is not None and self.recipe.balance == "weights":
+            raise InputError("recipe: balance = 'weights' cannot be combined with a teacher")
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -80,6 +85,8 @@ class Training:
             "data": self.data or dataset_of(self.loading).fingerprint,
             "start": "scratch" if self.inherit is None else str(read(self.inherit)[1]["sha256"]),
             "recipe": recipe,
+            **({"frozen": list(self.frozen)} if self.frozen else {}),
+            **({} if self.targets is None else {"targets": str(read(self.targets)[1]["sha256"])}),
             **self.hardware.differences(),
             **network,
         }
@@ -257,7 +264,8 @@ def _train(item: tuple[Training, Path], report: Report) -> None:
                 network.to(task.device)
             else:
                 _write_weights(network, path)
-            metrics = measure(network.eval(), task.blueprint.resolution, dataset, METRICS)
+            measured = METRICS if len(dataset.splits["valid"]) else ()
+            metrics = measure(network.eval(), task.blueprint.resolution, dataset, measured)
             reason = "" if all(v == v for v in metrics.values()) else "the logits of the trained network are not finite"
         record = {
             "metrics": {name: jsonable(v) for name, v in metrics.items()},
@@ -270,8 +278,9 @@ def _steps(task: Training, network: nn.Module, dataset: Dataset, run: Run) -> It
     """The steps, taken here, or by several processes together, of which the first writes the weights."""
     if task.processes == 1:
         return training(
-            network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware, curve=True
-        )
+            network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware, curve=True,
+            targets=_targets(task),
+        )  # fmt: skip
     arguments = task, run.path, run.lock, current_policy()
     return launch_ranks(_one_of_several, task.processes, *arguments, keep_open=[run.lock])
 
@@ -283,8 +292,9 @@ def _one_of_several(task: Training, path: Path, lock: int, policy: Policy) -> It
     network, dataset = _start(task), dataset_of(task.loading)
     run = Run(path, task.settings, lock) if first else None
     yield from training(
-        network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware, curve=True
-    )
+        network, task.blueprint.resolution, dataset, task.recipe, task.seed, run, task.hardware, curve=True,
+        targets=_targets(task),
+    )  # fmt: skip
     if first:
         _write_weights(network, path)
 
@@ -298,7 +308,15 @@ def _start(task: Training) -> nn.Module:
     network = _fresh(task.blueprint, task.seed)
     if task.inherit is not None:
         _inherit(network, task.inherit)
+    if task.frozen:
+        if not isinstance(network, Network):
+            raise InputError("only networks with a blueprint have layers that can be frozen")
+        network.freeze(task.frozen)
     return network
+
+
+def _targets(task: Training) -> Tensor | None:
+    return None if task.targets is None else read_targets(task.targets)
 
 
 def _fresh(source: Blueprint | Baseline, seed: int = 0) -> nn.Module:

@@ -19,6 +19,7 @@ from ..training.loop import Progress, fit, plan_for
 from ..training.recipe import Recipe
 from .curve import validation
 from .scores import Logits, scores, splits_of
+from .taught import Taught
 
 VALIDATION_BATCH_IMAGES = 256  # images that are validated at a time
 TASK = "network"  # its name in metrics.jsonl and among the checkpoints
@@ -36,6 +37,7 @@ def training(
     *,
     paths: bool = False,
     curve: bool = False,
+    targets: Tensor | None = None,
 ) -> Iterator[Progress]:
     """Train a network, step by step.
 
@@ -49,6 +51,7 @@ def training(
         hardware: Where it runs. Of several processes that share each batch, each calls this.
         paths: Whether a step may leave weights out; several processes must know.
         curve: Whether the network is validated now and then, which changes nothing about its training.
+        targets: A distribution over the classes for every image of the data set, in place of labels.
 
     Yields:
         The progress after each step.
@@ -64,8 +67,9 @@ def training(
     every = max(1, min(50, steps // MIN_RECORDS))
     checkpoint = min(1000, max(every, steps // MIN_RECORDS))
     validate = validation(batches, steps) if curve and run else None
+    source = batches if targets is None else Taught(batches, targets)
     return fit(
-        network, batches, None, recipe, run,
+        network, source, None, recipe, run,
         seed=seed, name=TASK, log_every=every, checkpoint_every=checkpoint, validate=validate, accelerator=together,
     )  # fmt: skip
 

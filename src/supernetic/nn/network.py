@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
 from ..blueprint import Blueprint, Layer, parts
-from ..errors import InputError
+from ..errors import InputError, UnknownNameError
 from .initialise import initialise
 from .run import NO_REGULARISATION, Parts, Program, Regularisation
 from .unit import Unit
@@ -27,6 +28,7 @@ class Network(nn.Module):
         super().__init__()
         self.program = Program(blueprint)
         self._units: dict[str, dict[str, Unit]] = {}
+        self._frozen: frozenset[str] = frozenset()
         for layer in blueprint:
             self._add(layer)
 
@@ -69,6 +71,35 @@ class Network(nn.Module):
         """
         place = _feature_layer(self.blueprint)
         return x if place < 0 else next(y for i, (_, y) in enumerate(self.trace(x)) if i == place)
+
+    def get_classifier(self) -> nn.Module:
+        """The linear map at the end, as timm's models have it."""
+        (unit,) = self.units(self.blueprint.layers[-1]).values()
+        assert unit.op is not None
+        return unit.op
+
+    def freeze(self, layers: Iterable[str]) -> None:
+        """Let layers be as they are in training: their weights get no gradients, their BN keeps its statistics.
+
+        Args:
+            layers: Names; those of an earlier call are free again.
+        """
+        self._frozen = frozenset(layers)
+        known = {layer.name for layer in self.blueprint}
+        if self._frozen - known:
+            raise UnknownNameError("layer", min(self._frozen - known), known)
+        for name, units in self._units.items():
+            for unit in units.values():
+                unit.requires_grad_(name not in self._frozen)
+        self.train(self.training)
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode; frozen layers stay in evaluation mode."""
+        super().train(mode)
+        for name in self._frozen:
+            for unit in self._units[name].values():
+                unit.eval()
+        return self
 
     def reset_classifier(self, classes: int, *, seed: int | None = None) -> None:
         """Replace the classifier by a new one with random weights, for other classes.

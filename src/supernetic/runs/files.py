@@ -47,6 +47,14 @@ FINISHES = "finishes"  # directory
 BEFORE = "before.json"  # the record of the network that it began with
 FINISH = "finish.json"  # whether the new weights are kept, and the record of the network then
 
+# A transfer
+TARGETS = "targets.safetensors"  # what a teacher says of the training images, mixed with their labels
+FEATURES = "features.safetensors"  # what the pretrained network makes of the training images
+HEAD = "head.json"  # the new head's penalty, by held-out images
+STARTS = "starts"  # directory: the pretrained network with its new head
+TRANSFER = "transfer.json"  # which weights are handed over, and how they were trained
+TRANSFER_TABLE = "transfer.csv"  # beside runs: several models on several data sets
+
 # A model, in `models/NAME`
 MODEL_WEIGHTS = "model.safetensors"
 MODEL_ONNX = "model.onnx"

@@ -90,7 +90,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     monkeypatch.setattr(step, "load_trained", lambda _comparison, _run, record, key=None: key or record.key)
     monkeypatch.setattr(step, "load_inherited", lambda *_: "inherited")
     monkeypatch.setattr(step, "PredictionsOfTest", Predictions)
-    monkeypatch.setattr(step, "_latency", timed)
+    monkeypatch.setattr(step, "measured_latency", timed)
     return lab
 
 

@@ -60,8 +60,8 @@ def quantise_network(network: Network, dataset: Dataset, seed: int) -> Int8:
     images = Batches(dataset, "train", seed=seed, resolution=resolution).fixed(CALIBRATION_IMAGES)
     weights = {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
     data = quantise(graph(network.blueprint, weights), np.ascontiguousarray(images.numpy()))
-    facts = {"calibration/images": float(len(images)), **_validated(data, network, dataset)}
-    return Int8(data, facts)
+    validated = _validated(data, network, dataset) if len(dataset.splits["valid"]) else {}
+    return Int8(data, {"calibration/images": float(len(images)), **validated})
 
 
 def _validated(data: bytes, network: Network, dataset: Dataset) -> dict[str, float | None]:

@@ -79,7 +79,7 @@ def test_networks(comparison: Comparison, run: Run, send: OnEvent) -> None:
             else:  # the first of them: the supernet's weights are compared only where there are no others
                 alike.setdefault(record.name, right)
             if record.chosen and "latency" not in tested:  # one second each: too long for all the others
-                tested["latency"] = _latency(network)
+                tested["latency"] = measured_latency(network)
         exported = "inherited" if record.exports_inherited and "inherited" in rights else "test"
         if record.chosen and exported in rights:
             found = test_int8(comparison, run, record, rights[exported], tested.get("latency"))
@@ -134,7 +134,7 @@ def load_trained(comparison: Comparison, run: Run, record: NetworkRecord, key: s
     return network.eval()
 
 
-def _latency(network: nn.Module) -> dict[str, Any] | None:
+def measured_latency(network: nn.Module) -> dict[str, Any] | None:
     """Milliseconds for one image on this machine; None for a module that has no blueprint."""
     from ...exporters.onnx import have_onnx
     from ...timing.measure import time_network

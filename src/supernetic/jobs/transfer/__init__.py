@@ -1,0 +1,1 @@
+"""`transfer`: fine-tune pretrained networks on other data."""

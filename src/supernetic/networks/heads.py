@@ -1,0 +1,155 @@
+"""A new head for a frozen network: a linear map from the features that the network has of every image, fitted at once.
+
+features.safetensors    features of the training images, as they are and mirrored
+starts/                 the network with its new head: fitted to four fifths of the training images, and to all
+head.json               the regularisation that was chosen on the held-out fifth, and the names of the files
+
+The features are computed once, so the fit costs seconds and needs no learning rate.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..datasets.batches import Batches
+from ..datasets.dataset import Dataset, Indices
+from ..nn.network import Network
+from ..progress import Event, OnEvent
+from ..runs.directory import Run
+from ..runs.files import FEATURES, HEAD, STARTS
+from ..training.checkpoint import read, write
+from .pool import keep_weights
+from .training import one_thread
+
+BATCH_IMAGES = 64
+PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)  # on the mean square of the weights of standardised features
+ITERATIONS = 80  # of L-BFGS
+STREAM = 31  # of random numbers
+
+
+def chosen_rows(dataset: Dataset, images: int, seed: int) -> Indices:
+    """The training images that the head is fitted to: all, or a random part."""
+    rows = dataset.splits["train"]
+    if images >= len(rows):
+        return rows
+    return np.sort(np.random.default_rng([seed, STREAM]).permutation(rows)[:images])
+
+
+def features_of(network: Network, x: Tensor) -> Tensor:
+    """What the classifier reads, for a batch of images."""
+    source = network.blueprint.wiring()[-1][0]
+    return (
+        x.flatten(1) if source < 0 else next(y for i, (_, y) in enumerate(network.trace(x)) if i == source).flatten(1)
+    )
+
+
+@torch.inference_mode()
+def extract_features(
+    network: Network, dataset: Dataset, rows: Indices, run: Run, send: OnEvent, device: str = "cpu"
+) -> None:
+    """Take the step `features`.
+
+    Args:
+        network: The pretrained network.
+        dataset: The images.
+        rows: Those of which features are taken.
+        run: The run.
+        send: Receives progress.
+        device: Where the network runs.
+    """
+    network = network.to(device).eval()
+    batches = Batches(dataset, "train", device=device, resolution=network.blueprint.resolution)
+    found: list[tuple[Tensor, Tensor]] = []
+    with one_thread():
+        for start in range(0, len(rows), BATCH_IMAGES):
+            x, _ = batches.at(rows[start : start + BATCH_IMAGES])
+            found.append((features_of(network, x).cpu(), features_of(network, x.flip(3)).cpu()))
+            send(Event("features", done=min(start + BATCH_IMAGES, len(rows)), total=len(rows)))
+    plain, mirrored = (torch.cat(parts).float() for parts in zip(*found, strict=True))
+    write(run.path / FEATURES, {"plain": plain, "mirrored": mirrored, "rows": torch.from_numpy(rows)}, {})
+
+
+def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, seed: int, run: Run) -> None:
+    """Take the step `head`.
+
+    Args:
+        old: The network with its old head.
+        held_out: The data with a fifth of the training images held out, as its split `valid`.
+        whole: The same images, all of them for training.
+        targets: A distribution over the classes for every image of the data.
+        seed: Of the new classifier where nothing is fitted.
+        run: The run, which has the features.
+    """
+    with one_thread():
+        tensors, _ = read(run.path / FEATURES)
+        rows = tensors["rows"].numpy()
+        fits = _Fits(tensors["plain"], tensors["mirrored"], targets[tensors["rows"]])
+        train = torch.from_numpy(np.isin(rows, held_out.splits["train"]))
+        labels = torch.from_numpy(whole.labels[rows])
+        tried = []
+        for penalty in PENALTIES:
+            weight, bias = fits.fit(train, penalty)
+            logits = F.linear(tensors["plain"][~train], weight, bias)
+            loss = float(F.cross_entropy(logits, labels[~train])) if len(logits) else 0.0
+            right = float((logits.argmax(1) == labels[~train]).float().mean()) if len(logits) else 0.0
+            tried.append({"penalty": penalty, "valid/cross_entropy": loss, "valid/accuracy": 100 * right})
+        best = min(tried, key=lambda t: t["valid/cross_entropy"])
+        names = {}
+        for what, part in (("held_out", train), ("all", torch.ones_like(train))):
+            network = with_head(old, *fits.fit(part, best["penalty"]), seed=seed)
+            names[what] = keep_weights(network, run.path / STARTS).name
+    run.write(HEAD, json.dumps({"tried": tried, "best": best, "starts": names}, indent=1) + "\n")
+
+
+def read_head(run: Run) -> dict[str, Any]:
+    """What the step `head` found."""
+    record: dict[str, Any] = json.loads((run.path / HEAD).read_text())
+    return record
+
+
+def with_head(network: Network, weight: Tensor, bias: Tensor, *, seed: int = 0) -> Network:
+    """A copy of a network with another linear classifier."""
+    from copy import deepcopy
+
+    new = deepcopy(network).cpu()
+    new.reset_classifier(len(weight), seed=seed)
+    classifier: Any = new.get_classifier()
+    with torch.no_grad():
+        classifier.weight.copy_(weight)
+        classifier.bias.copy_(bias)
+    return new
+
+
+class _Fits:
+    """Linear classifiers of the same features: L-BFGS on the penalised cross-entropy, which has one minimum."""
+
+    def __init__(self, plain: Tensor, mirrored: Tensor, targets: Tensor) -> None:
+        self.mean, self.std = plain.mean(0), plain.std(0).clamp_min(1e-3)
+        self.plain, self.mirrored, self.targets = self._scaled(plain), self._scaled(mirrored), targets
+
+    def _scaled(self, features: Tensor) -> Tensor:
+        return (features - self.mean) / self.std
+
+    def fit(self, rows: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
+        """Weight and bias for features as they are."""
+        x, y = torch.cat([self.plain[rows], self.mirrored[rows]]), torch.cat([self.targets[rows]] * 2)
+        weight = torch.zeros(y.shape[1], x.shape[1], requires_grad=True)
+        bias = torch.zeros(y.shape[1], requires_grad=True)
+        optimiser = torch.optim.LBFGS([weight, bias], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
+
+        def loss() -> Tensor:
+            optimiser.zero_grad()
+            total = F.cross_entropy(F.linear(x, weight, bias), y) + penalty * weight.square().sum() / len(weight)
+            total.backward()  # type: ignore[no-untyped-call]
+            return total
+
+        optimiser.step(loss)  # type: ignore[no-untyped-call]
+        with torch.no_grad():
+            scaled = weight / self.std
+            return scaled, bias - scaled @ self.mean

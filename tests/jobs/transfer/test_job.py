@@ -1,0 +1,165 @@
+"""`transfer`: a new head, trials on a held-out fifth, a training on all images; resumed to the byte."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from supernetic.commands.report import report
+from supernetic.commands.resume import resume
+from supernetic.datasets import load
+from supernetic.errors import InputError, UnknownNameError
+from supernetic.exporters.model import load_model, read_card, verify
+from supernetic.jobs.transfer.job import transfer
+from supernetic.jobs.transfer.plan import divide_time, share_trials
+from supernetic.jobs.transfer.recipes import DECAYS, RATES, RECIPES, transfer_recipe
+from supernetic.jobs.transfer.result import TransferResult, TransferTable, read_transfer
+from supernetic.training.checkpoint import read
+
+SMALL: dict[str, Any] = {"image_size": 16, "limit": 300, "steps": 6, "trials": 2, "workers": 1, "int8": "no"}
+
+
+def settings(run: Path) -> dict[str, Any]:
+    return tomllib.loads((run / "run.toml").read_text())
+
+
+def test_the_model_is_the_trained_one_and_says_how_to_prepare_images(transferred: Path) -> None:
+    result = read_transfer(transferred)
+    assert (result.kept, result.steps) in (("all", 6), ("head", 0))
+    card = read_card(result.path)
+    assert (card.mean, card.std, card.resolution) == ((0.4, 0.5, 0.6), (0.3, 0.3, 0.3), 16)
+    assert card.metrics["test/accuracy"] == result.accuracy
+    file = transferred / json.loads((transferred / "transfer.json").read_text())["weights"]
+    weights = read(file)[0]
+    assert all(torch.equal(t, weights[n]) for n, t in load_model(result.path).state_dict().items())
+    verify(result.path)
+
+
+def test_the_final_training_has_all_images_and_the_trials_a_fifth_less(transferred: Path) -> None:
+    recorded = settings(transferred)
+    assert recorded["data"]["images"]["valid"] == recorded["data"]["images"]["calibrate"] == 0
+    held_out = load(**{**recorded["load"], "valid": 0.2})
+    assert held_out.fingerprint == recorded["held_out"]
+    assert len(held_out.splits["valid"]) / recorded["data"]["images"]["train"] == pytest.approx(0.2, abs=0.03)
+    assert not set(held_out.splits["valid"]) & set(held_out.splits["test"])
+    tried = json.loads((transferred / "rates.json").read_text())["tried"]
+    keys = {t["key"] for t in tried}
+    for key in (p.name for p in (transferred / "networks").iterdir()):
+        of = settings(transferred / "networks" / key)["data"]
+        assert of == (recorded["held_out"] if key in keys else recorded["data"]["fingerprint"])
+
+
+@pytest.mark.parametrize("gone", ["networks.json", "rates.json", "head.json", "features.safetensors"])
+def test_an_interrupted_run_ends_with_the_same_bytes(run: Path, gone: str) -> None:
+    steps = ["features.safetensors", "head.json", "rates.json", "transfer.json", "networks.json", "exported.json"]
+    before = {name: (run / name).read_bytes() for name in (*steps, "predictions.json")}
+    for name in (*steps[steps.index(gone) :], "result.json"):
+        (run / name).unlink()
+    resume(run)
+    for name, data in before.items():
+        if name == "networks.json":  # it has a latency
+            now, then = (json.loads(d)[0]["test"] for d in ((run / name).read_bytes(), data))
+            assert now == then
+        else:
+            assert (run / name).read_bytes() == data, name
+
+
+def test_a_finished_run_is_read_and_its_page_written_again(run: Path) -> None:
+    assert isinstance(resume(run), TransferResult)
+    (run / "report.html").unlink()
+    report(run)
+    page = (run / "report.html").read_text()
+    assert "test images right" in page
+    assert "held-out images" in page
+
+
+def test_only_the_head_changes_if_only_the_head_is_trained(model: Path, tmp_path: Path) -> None:
+    result = transfer(model, "embedded", out=tmp_path / "run", layers="head", **{**SMALL, "steps": None})
+    assert isinstance(result, TransferResult)
+    before, after = load_model(model).state_dict(), result.load().state_dict()
+    changed = {n for n, t in after.items() if not torch.equal(t, before.get(n, torch.zeros(0)))}
+    assert changed == {"classifier.linear.op.weight", "classifier.linear.op.bias"}
+    assert not (tmp_path / "run/networks").exists()
+
+
+def test_layers_are_freed_from_the_end(model: Path, tmp_path: Path) -> None:
+    transfer(model, "embedded", out=tmp_path / "run", layers="gradual", **{**SMALL, "trials": 0})
+    keys = json.loads((tmp_path / "run/transfer.json").read_text())["keys"]
+    frozen = [set(settings(tmp_path / "run/networks" / key).get("frozen", [])) for key in keys]
+    assert frozen[0] > frozen[1] > frozen[2] == set()
+    assert "stem" in frozen[1]
+    assert "classifier" not in frozen[0]
+    start = read(tmp_path / "run" / "starts" / json.loads((tmp_path / "run/head.json").read_text())["starts"]["all"])[0]
+    first = read(tmp_path / "run/networks" / keys[0] / "weights.safetensors")[0]
+    assert all(torch.equal(first[n], start[n]) for n in first if n.startswith("stem."))
+    assert not torch.equal(first["classifier.linear.op.weight"], start["classifier.linear.op.weight"])
+
+
+def test_a_teacher_is_asked_once_and_changes_the_training(model: Path, transferred: Path, tmp_path: Path) -> None:
+    teacher = read_transfer(transferred).path
+    result = transfer(model, "embedded", out=tmp_path / "run", teacher=teacher, **{**SMALL, "trials": 0})
+    assert isinstance(result, TransferResult)
+    targets = read(tmp_path / "run/targets.safetensors")[0]["targets"]
+    assert torch.allclose(targets.sum(1), torch.ones(len(targets)), atol=1e-5)
+    assert (targets.max(1).values < 1).any()
+    if result.kept == "all":
+        key = json.loads((tmp_path / "run/transfer.json").read_text())["keys"][-1]
+        assert "targets" in settings(tmp_path / "run/networks" / key)
+    with pytest.raises(InputError, match="must have the classes of the data"):
+        transfer(model, "embedded", teacher=model, out=tmp_path / "other", **SMALL)
+
+
+def test_several_models_give_a_table(model: Path, tmp_path: Path) -> None:
+    table = transfer([model, model], ["embedded"], out=tmp_path, layers="head", **{**SMALL, "steps": None})
+    assert isinstance(table, TransferTable)
+    heads, *rows = table.rows()
+    assert heads[:1] == ["model"]
+    assert len(rows) == 1  # the same run, read the second time
+    assert (tmp_path / "transfer.csv").read_text().startswith("model,MACs,params,")
+
+
+def test_a_time_limit_is_planned(model: Path, tmp_path: Path) -> None:
+    few = {k: v for k, v in SMALL.items() if k not in ("steps", "trials")}
+    result = transfer(model, "embedded", minutes=1.0, out=tmp_path / "run", dry_run=True, **few)
+    assert isinstance(result, TransferResult)
+    assert result.planned is not None
+    assert result.planned.steps > 8
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_requests_are_refused(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="minutes or steps"):
+        transfer(model, minutes=1, steps=3)
+    with pytest.raises(UnknownNameError, match="layers"):
+        transfer(model, layers="some")
+    with pytest.raises(UnknownNameError, match="recipe"):
+        transfer(model, recipe="attentiv", limit=300)
+    with pytest.raises(InputError, match="unknown pretrained model"):
+        transfer("no-such-model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_recipes_are_the_files() -> None:
+    folder = Path(__file__).parents[3] / "recipes"
+    files = {"attentive": "attentive-transfer", "scalenet": "scalenet-finetune", "scarlet": "scarlet-cifar10"}
+    for name, file in files.items():
+        theirs = tomllib.loads((folder / f"{file}.toml").read_text())
+        mine = dict(RECIPES[name])
+        assert {k: v for k, v in mine.items() if k != "source"} == {k: v for k, v in theirs.items() if k != "source"}
+        assert transfer_recipe(name).lr == theirs["lr"]
+
+
+def test_time_is_shared_out() -> None:
+    assert divide_time(5, 2, None) == (0, 0, 0, 0)
+    assert divide_time(40, 1, None)[:2] == (0, 0)  # too short for trials
+    rates, decays, length, steps = divide_time(1000, 1, None)
+    assert (rates, decays) == share_trials(rates + decays)
+    assert rates >= 2
+    assert (rates + decays) * length + steps == 1000
+    assert divide_time(1000, 1, 0)[:2] == (0, 0)
+    assert share_trials(14) == (7, 7) == (len(RATES), len(DECAYS))
