@@ -23,7 +23,7 @@ from .batches import DetectionBatches
 
 NAME = "train"  # of the training within a run
 BACKBONE_RATE = 0.25  # of the learning rate: for weights of the body that were learnt before
-LOG_EVERY, CHECKPOINT_EVERY = 10, 50  # steps
+LOG_EVERY, CHECKPOINT_EVERY = 10, 20  # steps
 
 
 def optimiser_of(detector: Any, recipe: Recipe) -> Optimizer:
