@@ -28,7 +28,7 @@ class Broken(Recorder):
 
 def follower(run: Run, *trackers: Recorder, warn: list[str] | None = None) -> Follower:
     told: list[str] = [] if warn is None else warn
-    made = Follower(trackers, run, lambda: (run.path / "networks").glob("*"), told.append)
+    made = Follower(trackers, run, lambda: {f"networks/{p.name}": p for p in run.path.glob("networks/*")}, told.append)
     made.begin(run.settings)
     return made
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,9 +105,9 @@ class Job(ABC, Generic[Plan, Outcome]):
     def read(self, path: Path) -> Outcome:
         """The result, from the files of a run that came to its end."""
 
-    def training_folders(self, path: Path) -> Iterable[Path]:
-        """The directories of the trainings of a run, as far as they are there, for trackers."""
-        return [p for name in (NETWORK_TRAININGS, SUBSET_TRAININGS) for p in (path / name).glob("*")]
+    def training_folders(self, path: Path) -> Mapping[str, Path]:
+        """The directories of the trainings of a run by what trackers call them, as far as they are there."""
+        return {f"{f}/{p.name}": p for f in (NETWORK_TRAININGS, SUBSET_TRAININGS) for p in (path / f).glob("*")}
 
     def write_page(self, path: Path) -> None:
         """Write the report of a run, finished or not; a job without one writes nothing."""

@@ -7,7 +7,7 @@ runs the job reads what is new there, so that no training knows of trackers. Wha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -30,12 +30,17 @@ class Follower:
     Args:
         trackers: Those that listen.
         run: The open run.
-        folders: The directories of all trainings of the job, as far as they are there; asked again at every look.
+        folders: The directories of all trainings of the job by what to call them, as far as they are there; asked again
+            at every look.
         warn: Receives a line if a tracker is given up.
     """
 
     def __init__(
-        self, trackers: Sequence[Tracker], run: Run, folders: Callable[[], Iterable[Path]], warn: Callable[[str], None]
+        self,
+        trackers: Sequence[Tracker],
+        run: Run,
+        folders: Callable[[], Mapping[str, Path]],
+        warn: Callable[[str], None],
     ) -> None:
         self.trackers, self.run, self.folders, self.warn = list(trackers), run, folders, warn
         self.state = _read_state(run.path / TRACKING)
@@ -89,7 +94,7 @@ class Follower:
     def _files(self) -> list[tuple[Path, str]]:
         """Files with rows, each with what it is of; that of the run itself says it in its records."""
         path = self.run.path
-        trainings = [(f / METRICS, f"{f.parent.name}/{f.name}") for f in sorted(self.folders())]
+        trainings = [(folder / METRICS, name) for name, folder in sorted(self.folders().items())]
         return [(path / METRICS, ""), (path / TRIALS, "trials"), *trainings]
 
     def _send_file(self, file: Path, source: str) -> bool:

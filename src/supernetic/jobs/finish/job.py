@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -226,11 +226,12 @@ class FinishJob(Job[FinishPlan, FinishResult]):
             Step(EXPORT, "", lambda run: write_back(self.run, run.path, read_outcome(run.path), send)),
         ]
 
-    def training_folders(self, path: Path) -> Iterable[Path]:
+    def training_folders(self, path: Path) -> Mapping[str, Path]:
         """Among all trainings of the run, those that were begun after this finish was."""
         began = (path / SETTINGS).stat().st_mtime
         begun = (self.run.path / NETWORK_TRAININGS).glob(f"*/{SETTINGS}")
-        return [file.parent for file in begun if file.stat().st_mtime >= began]
+        new = [file.parent for file in begun if file.stat().st_mtime >= began]
+        return {f"{NETWORK_TRAININGS}/{folder.name}": folder for folder in new}
 
     def planned(self, plan: FinishPlan) -> FinishResult:
         """What would be done."""
