@@ -28,11 +28,7 @@ class Broken(Recorder):
 
 def follower(run: Run, *trackers: Recorder, warn: list[str] | None = None) -> Follower:
     told: list[str] = [] if warn is None else warn
-
-    def folders() -> dict[Path, str]:
-        return {p: f"networks/{p.name}" for p in (run.path / "networks").glob("*")}
-
-    made = Follower(trackers, run, folders, told.append)
+    made = Follower(trackers, run, lambda: {f"networks/{p.name}": p for p in run.path.glob("networks/*")}, told.append)
     made.begin(run.settings)
     return made
 

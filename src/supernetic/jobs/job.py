@@ -109,10 +109,9 @@ class Job(ABC, Generic[Plan, Outcome]):
     def read(self, path: Path) -> Outcome:
         """The result, from the files of a run that came to its end."""
 
-    def training_folders(self, path: Path) -> Mapping[Path, str]:
-        """The directories of the trainings of a run, as far as they are there, and what trackers call them."""
-        found = [p for name in (NETWORK_TRAININGS, SUBSET_TRAININGS) for p in (path / name).glob("*")]
-        return {p: f"{p.parent.name}/{p.name}" for p in found}
+    def training_folders(self, path: Path) -> Mapping[str, Path]:
+        """The directories of the trainings of a run by what trackers call them, as far as they are there."""
+        return {f"{f}/{p.name}": p for f in (NETWORK_TRAININGS, SUBSET_TRAININGS) for p in (path / f).glob("*")}
 
     def write_page(self, path: Path) -> None:
         """Write the report of a run, finished or not; a job without one writes nothing."""

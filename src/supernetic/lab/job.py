@@ -142,10 +142,10 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         """Each once: variants may share them."""
         return list({t.path: t for t in self.cells.values()}.values()) if self.measure.trains else []
 
-    def training_folders(self, path: Path) -> Mapping[Path, str]:
-        """Those of the trainings, by variant and seed; of variants that share one, the first names it."""
-        cells = reversed(self.cells.items()) if self.measure.trains else ()
-        return {t.path: cell_name(cell).replace("/", " ") for cell, t in cells}
+    def training_folders(self, path: Path) -> Mapping[str, Path]:
+        """Those of the trainings, by variant and seed."""
+        cells = self.cells.items() if self.measure.trains else ()
+        return {cell_name(cell).replace("/", " "): training.path for cell, training in cells}
 
     def goes_on_with(self, settings: Mapping[str, Any]) -> bool:
         """A study of the same name and title goes on, whatever its file says now."""

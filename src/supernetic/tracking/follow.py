@@ -30,8 +30,8 @@ class Follower:
     Args:
         trackers: Those that listen.
         run: The open run.
-        folders: The directories of all trainings of the job, as far as they are there, and their names; asked again at
-            every look.
+        folders: The directories of all trainings of the job by what to call them, as far as they are there; asked again
+            at every look.
         warn: Receives a line if a tracker is given up.
     """
 
@@ -39,7 +39,7 @@ class Follower:
         self,
         trackers: Sequence[Tracker],
         run: Run,
-        folders: Callable[[], Mapping[Path, str]],
+        folders: Callable[[], Mapping[str, Path]],
         warn: Callable[[str], None],
     ) -> None:
         self.trackers, self.run, self.folders, self.warn = list(trackers), run, folders, warn
@@ -94,7 +94,7 @@ class Follower:
     def _files(self) -> list[tuple[Path, str]]:
         """Files with rows, each with what it is of; that of the run itself says it in its records."""
         path = self.run.path
-        trainings = [(f / METRICS, name) for f, name in sorted(self.folders().items())]
+        trainings = [(folder / METRICS, name) for name, folder in sorted(self.folders().items())]
         return [(path / METRICS, ""), (path / TRIALS, "trials"), *trainings]
 
     def _send_file(self, file: Path, source: str) -> bool:

@@ -226,12 +226,12 @@ class FinishJob(Job[FinishPlan, FinishResult]):
             Step(EXPORT, "", lambda run: write_back(self.run, run.path, read_outcome(run.path), send)),
         ]
 
-    def training_folders(self, path: Path) -> Mapping[Path, str]:
+    def training_folders(self, path: Path) -> Mapping[str, Path]:
         """Among all trainings of the run, those that were begun after this finish was."""
         began = (path / SETTINGS).stat().st_mtime
         begun = (self.run.path / NETWORK_TRAININGS).glob(f"*/{SETTINGS}")
-        found = [file.parent for file in begun if file.stat().st_mtime >= began]
-        return {p: f"{p.parent.name}/{p.name}" for p in found}
+        new = [file.parent for file in begun if file.stat().st_mtime >= began]
+        return {f"{NETWORK_TRAININGS}/{folder.name}": folder for folder in new}
 
     def planned(self, plan: FinishPlan) -> FinishResult:
         """What would be done."""
