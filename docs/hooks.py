@@ -25,6 +25,7 @@ ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.m
 HOME, CONTENTS = "start/README.md", "README.md"
 PLACES = {HOME: "index.html", CONTENTS: "contents.html"}
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)(?=[)#])")
+OUTSIDE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)\)")  # a link that climbs, perhaps out of docs/
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -51,7 +52,16 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
         raise PluginError(f"{uri}: a block is neither run nor marked as not run: {faults[0].code.splitlines()[0]!r}")
     markdown = blocks.with_visible_marks(markdown)
     markdown = LINK.sub(lambda found: _on_site(found[1], uri), markdown)
+    markdown = OUTSIDE.sub(lambda found: _without_link(found, uri), markdown)
     return generated.fill(markdown)
+
+
+def _without_link(found: re.Match[str], uri: str) -> str:
+    """A link to a file of the repository that is not on the site, such as a record, becomes its name."""
+    target = (ROOT / "docs" / uri).parent.joinpath(found[2]).resolve()
+    if target.is_relative_to(ROOT / "docs") or not target.exists():  # mkdocs checks these
+        return found[0]
+    return f"{found[1]} (`{target.relative_to(ROOT)}`)"
 
 
 def _on_site(target: str, uri: str) -> str:
