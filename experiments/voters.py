@@ -73,7 +73,7 @@ PUBLISHED = {
     "transnas": ("tnb101_micro_scores.npz", "ops"),
     "nasbench201": ("nasbench201_scores.npz", "arch"),
 }
-SAME_DEFINITION = {"jacov": "jacov", "naswot": "nwot", "synflow": "synflow", "live_macs": "flops"}
+SAME_DEFINITION = {"jacov": "jacov", "naswot": "nwot", "synflow": "synflow"}
 SIZE_SAMPLE, SLOW_SAMPLE = 50, 150  # cells of NAS-Bench-201
 OLD_SAMPLE = 400  # networks of macro
 
