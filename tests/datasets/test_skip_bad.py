@@ -43,7 +43,7 @@ def test_they_are_refused_unless_the_user_says_so(photos: Path) -> None:
 def test_too_many_are_refused(photos: Path) -> None:
     for i in range(10):
         (photos / f"a/{i:02}.png").write_bytes(b"no image")
-    with pytest.raises(DataError, match="11 of 61 images .* cannot be read, more than can be left out"):
+    with pytest.raises(DataError, match=r"11 of 61 images .* cannot be read, more than can be left out"):
         load(photos, skip_bad=True)
 
 
