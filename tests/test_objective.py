@@ -89,3 +89,29 @@ def test_short_names_resolve_to_full_ones() -> None:
         resolve("acc", names)
     with pytest.raises(UnknownNameError, match="did you mean 'macs'"):
         resolve("mac", names)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("accuracy>=200%", "at most 100 %"),
+        ("accuracy<0", "never below 0"),
+        ("latency<=0ms", "always above 0"),
+        ("latency<=-1ms", "always above 0"),
+        ("macs<=0", "always above 0"),
+        ("latency<=3M", "latency is in ms"),
+        ("valid/accuracy<=3ms", "valid/accuracy is in %"),
+        ("macs<=40%", "a count, with K, M or G"),
+        ("macs<=1e400", "finite"),
+        ("macs<=٣M", "a number with an optional unit"),
+        ("x" * 300, "NAME"),
+    ],
+)
+def test_limits_that_nothing_can_satisfy(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        parse_where(text)
+
+
+def test_what_people_say_elsewhere_is_understood() -> None:
+    with pytest.raises(InputError, match="did you mean 'macs'"):
+        resolve("flops", ["cost/macs", "proxy/synflow"])

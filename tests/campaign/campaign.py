@@ -2,7 +2,7 @@
 
     python tests/campaign/campaign.py                   all bad inputs
     python tests/campaign/campaign.py --only limit      those of one kind
-    python tests/campaign/campaign.py --sample 10       every tenth
+    python tests/campaign/campaign.py --sample 10       every tenth, from --first on
     python tests/campaign/campaign.py --subprocess 25   every 25th as a process of its own too
 
 `cases.py` has the table of bad inputs, `environments.py` and `kills.py` the others. Failures are listed; the last line
@@ -39,14 +39,21 @@ PROCESS_LIGHT_CPU_S = 1.5  # of a real process: Python and the command line are 
 
 
 def run_cases(
-    folder: Path, *, only: str = "", sample: int = 1, subprocesses: int = 0, names: Sequence[str] = RUNS
+    folder: Path,
+    *,
+    only: str = "",
+    sample: int = 1,
+    first: int = 0,
+    subprocesses: int = 0,
+    names: Sequence[str] = RUNS,
 ) -> list[Outcome]:
     """Try cases.
 
     Args:
         folder: For everything that is made on the way.
         only: Kind of cases; all by default.
-        sample: Every so many-th case.
+        sample: Every so many-th case,
+        first: from this one on.
         subprocesses: Every so many-th of these is run as a process of its own too; 0: none.
         names: Runs that are made; cases that need others are left out.
 
@@ -55,7 +62,7 @@ def run_cases(
     """
     kept = (folder / "kept").resolve()
     make(kept, *names)
-    cases = [c for c in every_case(kept) if set(c.needs) <= set(names) and only in ("", c.kind)][::sample]
+    cases = [c for c in every_case(kept) if set(c.needs) <= set(names) and only in ("", c.kind)][first::sample]
     scratch = (folder / "case" / "here").resolve()
     for module in LIGHT_MODULES:
         import_module(f"supernetic.{module}")
@@ -92,7 +99,8 @@ def try_process(case: Case, scratch: Path, kept: Path) -> Outcome:
     texts = [t.decode(errors="backslashreplace") for t in (out, err)]
     slow = case.light and cpu > PROCESS_LIGHT_CPU_S
     found = verdict(case, None if code < 0 else code, *texts, 0.0, False, earlier, scratch)
-    return Outcome(case, code, *texts, cpu, (*found, *([f"{cpu:.1f} CPU-seconds as a process"] if slow else [])))
+    faults = (*found, *([f"{cpu:.1f} CPU-seconds as a process"] if slow else []))
+    return Outcome(case, code, *texts, cpu, faults, alone=True)
 
 
 def main() -> None:
@@ -100,6 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="")
     parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--subprocess", type=int, default=0)
     parser.add_argument("--folder", default="")
     parser.add_argument(
@@ -110,7 +119,9 @@ def main() -> None:
     folder = Path(given.folder or tempfile.mkdtemp(prefix="campaign-"))
     begin = time.monotonic()
     names = [name for name in given.runs.split(",") if name]
-    outcomes = run_cases(folder, only=given.only, sample=given.sample, subprocesses=given.subprocess, names=names)
+    outcomes = run_cases(
+        folder, only=given.only, sample=given.sample, first=given.first, subprocesses=given.subprocess, names=names
+    )
     failed = [o for o in outcomes if not o.held]
     for o in failed:
         print(f"- {o.case.title}\n    {'; '.join(o.faults)}")
@@ -124,6 +135,7 @@ def main() -> None:
         "cases": len(outcomes), "distinct": len({o.case.title for o in outcomes}), "failures": len(failed),
         "by kind": dict(kinds), "failed by kind": dict(Counter(o.case.kind for o in failed)),
         "refused": sum(o.code == 2 for o in outcomes), "answered": sum(o.code == 0 for o in outcomes),
+        "in processes of their own": sum(1 for o in outcomes if o.alone),
         "minutes": round((time.monotonic() - begin) / 60, 1),
     }))  # fmt: skip
     sys.exit(bool(failed))

@@ -183,13 +183,14 @@ def main() -> None:
     """The tool."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     failures = []
     with tempfile.TemporaryDirectory(prefix="environments-") as name:
         folder = Path(name).resolve()
         make(folder / "kept")
-        cases = [c for c in every_environment() if given.only in c.name][:: given.sample]
+        cases = [c for c in every_environment() if given.only in c.name][given.first :: given.sample]
         for case in cases:
             if fault := try_environment(case, folder, folder / "kept"):
                 failures.append(f"{case.name}, {case.command[0]}: {fault}")

@@ -68,6 +68,7 @@ class Outcome:
     err: str
     cpu: float
     faults: tuple[str, ...] = field(default=())
+    alone: bool = False  # whether it was a process that nobody prepared
 
     @property
     def held(self) -> bool:

@@ -73,6 +73,8 @@ def test_a_search_on_a_table_goes_on(tmp_path: Path) -> None:
 def test_objects_from_python_are_asked_for(tmp_path: Path) -> None:
     table = catalog.table("nasbench201")
     search_table(table, searcher=RandomSearch(), evaluations=5, out=tmp_path / "run")
+    resume(tmp_path / "run")  # a finished run is read
+    (tmp_path / "run/result.json").unlink()
     with pytest.raises(InputError, match="table was given as an object from Python"):
         resume(tmp_path / "run")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from supernetic import capacity
 from supernetic.datasets import memory
 from supernetic.datasets.memory import free_memory, memory_limit, parse_size, show_bytes
 from supernetic.errors import InputError
@@ -45,7 +46,7 @@ def test_worker_processes_decide_as_their_parent_did(monkeypatch: pytest.MonkeyP
 
 
 def test_a_container_is_allowed_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    monkeypatch.setattr(capacity, "CGROUP", tmp_path)
     without = free_memory()
     assert without > 10**7
     (tmp_path / "memory.max").write_text("1000000\n")

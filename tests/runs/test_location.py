@@ -37,3 +37,19 @@ def test_an_interruption_says_how_to_go_on_and_releases_the_run(tmp_path: Path) 
         raise RunError("no")
     assert not hasattr(failed.value, "__notes__")
     open_run(tmp_path, {}).close()
+
+
+def test_an_unfinished_run_of_an_earlier_day_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("2020-01-01-macro", 0), ("2020-01-02-macro-2", 0), ("2020-01-03-macro", 1)):
+        open_run(tmp_path / "runs" / name, {"seed": seed}).close()
+    with open_or_resume(None, "macro", {"seed": 0}) as run:
+        assert run.path.name == "2020-01-02-macro-2"
+        run.write("result.json", "{}")
+    with open_or_resume(None, "macro", {"seed": 0}) as run:
+        assert run.path.name == "2020-01-01-macro"
+        run.write("result.json", "{}")
+    with open_or_resume(None, "macro", {"seed": 0}) as run:  # all are finished: a new one of today
+        assert not run.path.name.startswith("2020")
+    (tmp_path / "runs/2020-01-03-macro/run.toml").write_bytes(b"\xff")  # damaged: it is not in the way
+    assert not resolve_directory(None, "macro", lambda s: s["seed"] == 1).name.startswith("2020")

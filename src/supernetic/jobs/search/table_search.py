@@ -168,8 +168,10 @@ def read_result(path: Path) -> TableSearchResult:
     with naming_damage(path / RESULT):
         fields = {f.name: record[f.name] for f in dataclasses.fields(TableSearchResult)}
         SearchRecord.from_json(record, path / RESULT)
-        lists = {k: tuple(fields[k]) for k in ("objectives", "where", "front", "chosen")}
-        return TableSearchResult(**{**fields, **lists, "run": str(path)})
+        lists = {k: tuple(fields[k]) for k in ("objectives", "where")}
+        found = {k: tuple({**r, "arch": tuple(r["arch"])} for r in fields[k]) for k in ("front", "chosen")}
+        searcher = {k: tuple(v) if isinstance(v, list) else v for k, v in fields["searcher"].items()}
+        return TableSearchResult(**{**fields, **lists, **found, "searcher": searcher, "run": str(path)})
 
 
 @opens_runs
