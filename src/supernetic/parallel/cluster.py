@@ -55,6 +55,7 @@ QUEUES = {  # of dask-jobqueue, by the `kind` of a file
     "htcondor": "HTCondorCluster", "moab": "MoabCluster", "local": "LocalCluster",
 }  # fmt: skip
 FILE_SETTINGS = ("kind", "jobs", "patience", "options")
+QUIET_PORT = "127.0.0.1:0"  # of pages about the scheduler, which nobody is told of
 INSTALL = "install supernetic[cluster], here and on the workers"
 
 
@@ -249,6 +250,7 @@ class _Pieces:
         self.running: dict[int, Any] = {}  # futures by number
         self.tries: dict[int, int] = {}
         self.submitted = 0
+        self.fetched: dict[str, Any] = {}  # answers by the keys of their futures
         self.avoid: dict[int, set[str]] = {}  # workers that a piece was lost on
         self.suspects: deque[int] = deque()  # pieces whose workers were lost: one of them may have done it
         self.alone: int | None = None  # the suspect that is tried with nothing beside it
@@ -274,14 +276,29 @@ class _Pieces:
             last_worker = monotonic() if size else last_worker
             if monotonic() - last_worker > (waited := max(FIRST_WORKER_S, self.cluster.patience)):
                 raise SupernetError(f"{self.cluster.where} has had no worker for {waited:g} s: run it again to resume")
-            try:
-                kind, content = self.news.get(timeout=LOOK_INTERVAL_S)
-            except queue.Empty:
-                continue
-            if kind == "report":
-                self._report(*content)
-            elif (found := self._finished(*content)) is not None:
-                yield found
+            for number, future in self._next_news():
+                if (found := self._finished(number, future)) is not None:
+                    yield found
+            self.fetched.clear()
+
+    def _next_news(self) -> list[tuple[int, Any]]:
+        """Pieces that are done by now, their answers fetched all at once; progress is passed on."""
+        done = []
+        try:
+            kind, content = self.news.get(timeout=LOOK_INTERVAL_S)
+            while True:
+                if kind == "report":
+                    self._report(*content)
+                else:
+                    done.append(content)
+                kind, content = self.news.get_nowait()
+        except queue.Empty:
+            pass
+        whole = [future for _, future in done if future.status == "finished"]
+        if len(whole) > 1:
+            with suppress(Exception):  # one was lost meanwhile: then each is asked for by itself
+                self.fetched = dict(zip((f.key for f in whole), self.client.gather(whole), strict=True))
+        return done
 
     def _submit(self, number: int) -> None:
         attempt = self.tries[number] = self.tries.get(number, 0) + 1
@@ -313,10 +330,15 @@ class _Pieces:
         if status in ("cancelled", "lost"):
             self._withdrawn(number)
             return None
-        del self.running[number]
         if status == "error":
+            del self.running[number]
             return self._dask_failed(number, future.exception())
-        outcome = future.result()
+        try:
+            outcome = self.fetched.pop(future.key, None) or future.result()
+        except Exception:  # the answer, or the scheduler, went with a worker just now
+            self._withdrawn(number)
+            return None
+        del self.running[number]
         future.release()
         if "answer" in outcome:
             if self.progress is not None and number in self.steps:
@@ -487,7 +509,7 @@ def _queue_cluster(where: str, table: Mapping[str, Any], security: Any) -> Itera
     made = getattr(local if table["kind"] == "local" else dask_jobqueue, name)
     options = {"cores": 1, "processes": 1, **table.get("options", {})}
     try:
-        opened = made(security=security, scheduler_options={"dashboard_address": None}, **options)
+        opened = made(security=security, scheduler_options={"dashboard_address": QUIET_PORT}, **options)
     except (TypeError, ValueError) as error:
         raise InputError(f"{where}: {name} does not take these options: {error}") from None
     with opened:

@@ -10,6 +10,7 @@ import logging
 import signal
 import sys
 import threading
+import warnings
 
 from .child import end_with_parent
 
@@ -20,12 +21,13 @@ def main(workers: int) -> None:
     from distributed import LocalCluster
 
     end_with_parent()
+    warnings.simplefilter("ignore")
     asked = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: asked.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     dask.config.set({"distributed.worker.daemon": False, "distributed.admin.log-level": "critical"})
     with LocalCluster(
-        n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=0,
+        n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0,
         silence_logs=logging.CRITICAL,
     ) as served:  # fmt: skip
         print(served.scheduler_address, flush=True)
