@@ -10,6 +10,7 @@ The features are computed once, so the fit costs seconds and needs no learning r
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from torch import Tensor
 
 from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset, Indices
+from ..errors import RunError
 from ..nn.network import Network
 from ..progress import Event, OnEvent
 from ..runs.directory import Run
 from ..runs.files import FEATURES, HEAD, STARTS
+from ..runs.records import read_json
 from ..training.checkpoint import read, write
 from .pool import keep_weights
 from .training import one_thread
@@ -109,8 +112,16 @@ def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, 
 
 def read_head(run: Run) -> dict[str, Any]:
     """What the step `head` found."""
-    record: dict[str, Any] = json.loads((run.path / HEAD).read_text())
-    return record
+    record = read_json(run.path / HEAD)
+    try:
+        names = [record["starts"][what] for what in ("held_out", "all")]
+        float(record["best"]["valid/accuracy"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{run.path / HEAD} is damaged: {type(error).__name__}: {error}") from None
+    if any(not isinstance(name, str) or Path(name).name != name for name in names):
+        raise RunError(f"{run.path / HEAD} names weights outside of {STARTS}")
+    checked: dict[str, Any] = record
+    return checked
 
 
 def with_head(network: Network, weight: Tensor, bias: Tensor, *, seed: int = 0) -> Network:

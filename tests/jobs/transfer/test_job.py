@@ -13,7 +13,7 @@ import torch
 from supernetic.commands.report import report
 from supernetic.commands.resume import resume
 from supernetic.datasets import load
-from supernetic.errors import InputError, UnknownNameError
+from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters.model import load_model, read_card, verify
 from supernetic.jobs.transfer.job import transfer
 from supernetic.jobs.transfer.plan import divide_time, share_trials
@@ -67,6 +67,15 @@ def test_an_interrupted_run_ends_with_the_same_bytes(run: Path, gone: str) -> No
             assert now == then
         else:
             assert (run / name).read_bytes() == data, name
+
+
+def test_weights_outside_of_the_run_are_refused(run: Path) -> None:
+    for name in ("networks.json", "exported.json", "result.json"):
+        (run / name).unlink()
+    record = json.loads((run / "transfer.json").read_text())
+    (run / "transfer.json").write_text(json.dumps({**record, "weights": "../other.safetensors"}))
+    with pytest.raises(RunError, match="outside of the run"):
+        resume(run)
 
 
 def test_a_finished_run_is_read_and_its_page_written_again(run: Path) -> None:

@@ -28,7 +28,9 @@ def trained_network(blueprint: Blueprint, run: Run) -> Network:
     from ...nn.network import with_weights
     from ...training.checkpoint import read
 
-    file = run.path / read_json(run.path / TRANSFER)["weights"]
+    file = run.path / str(read_json(run.path / TRANSFER)["weights"])
+    if not file.resolve().is_relative_to(run.path.resolve()):
+        raise RunError(f"{run.path / TRANSFER} names weights outside of the run: {file}")
     try:
         return with_weights(blueprint, read(file)[0])
     except RuntimeError:
