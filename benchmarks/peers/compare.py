@@ -91,7 +91,7 @@ def attentivenas() -> str:
 # --- comparisons ------------------------------------------------------------------------------------------------------
 
 
-def nsga2(pairs: int = 7) -> Record:
+def nsga2(pairs: int = 3) -> Record:
     """Whole searches of NAS-Bench-201: time, and the hypervolume of what was found."""
     table = load()
     archs = np.array(list(np.ndindex(*[5] * 6)), np.int8)
@@ -107,11 +107,13 @@ def nsga2(pairs: int = 7) -> Record:
     pythons = {"ours": sys.executable, "pymoo": python_of("pymoo"), "optuna": python_of("optuna")}
     seconds: dict[str, list[float]] = {name: [] for name in pythons}
     volumes: dict[str, list[float]] = {name: [] for name in pythons}
+    evaluations: dict[str, list[int]] = {name: [] for name in pythons}
     for seed in range(1, pairs + 1):
         for name, python in pythons.items():
             (one,) = work(python, "nsga2_work.py", name, file, seed)
             seconds[name].append(one["seconds"])
             volumes[name].append(volume(one["points"]))
+            evaluations[name].append(len(one["points"]))
     best = volume(values)
     obtained: dict[str, Any] = {}
     for name in ("pymoo", "optuna"):
@@ -120,6 +122,7 @@ def nsga2(pairs: int = 7) -> Record:
         obtained[f"{name}_time_ratio_quartiles"] = spread(ratios)
     for name in pythons:
         obtained[f"{name}_seconds"] = round(median(seconds[name]), 4)
+        obtained[f"{name}_evaluations"] = median(evaluations[name])
         obtained[f"{name}_hypervolume_share"] = round(median(volumes[name]) / best, 5)
     held = obtained["pymoo_time_ratio"] > 1 and obtained["optuna_time_ratio"] > 1
     return Record(
@@ -139,7 +142,7 @@ def nsga2(pairs: int = 7) -> Record:
     )
 
 
-def sampling(pairs: int = 5) -> Record:
+def sampling(pairs: int = 3) -> Record:
     """Architectures of AttentiveNAS's space within a window of MACs: exact drawing against its rejection."""
     python, place = python_of("attentivenas"), attentivenas()
     low, high = WINDOW
@@ -212,7 +215,7 @@ def costs(n: int = 2000) -> Record:
     )
 
 
-def counting(n: int = 12) -> Record:
+def counting(n: int = 6) -> Record:
     """MACs of the same networks by fvcore, ptflops, thop and torch."""
     found = work(python_of("counters"), "counting_work.py", attentivenas(), n, 0)
     ours = found.pop("ours")
@@ -244,7 +247,7 @@ def counting(n: int = 12) -> Record:
     )
 
 
-def step(rounds: int = 3, steps: int = 3) -> Record:
+def step(rounds: int = 1, steps: int = 3) -> Record:
     """An update of AttentiveNAS's supernet by the sandwich rule, on the same four networks."""
     python, place = python_of("attentivenas"), attentivenas()
     space: Any = catalog.space("attentive:resolutions=" + "+".join(map(str, RESOLUTIONS)))
@@ -266,7 +269,7 @@ def step(rounds: int = 3, steps: int = 3) -> Record:
     )
 
 
-def cells(rounds: int = 3, steps: int = 8) -> Record:
+def cells(rounds: int = 1, steps: int = 8) -> Record:
     """A single-path update of a supernet of NAS-Bench-201, on the same cells, against NNI's one-shot."""
     python = python_of("nni")
     archs = catalog.space("nasbench201").sample(np.random.default_rng(0), steps).tolist()

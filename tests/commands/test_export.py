@@ -19,6 +19,7 @@ from supernetic.exporters import onnx
 from supernetic.exporters.model import load_model, read_card
 from supernetic.jobs.compare.export import export_network
 from supernetic.jobs.compare.train import inherited_file
+from supernetic.jobs.search.table_search import search_table
 from supernetic.jobs.train.supernet_run import load_supernet
 from supernetic.networks.pool import key_of
 from supernetic.nn.network import build
@@ -219,3 +220,16 @@ def test_what_cannot_be_exported_is_named(run: Path, tmp_path: Path) -> None:
     (run / "networks.json").unlink()
     with pytest.raises(RunError, match="no finished search"):
         export(run)
+
+
+def test_trials_go_to_optuna(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    search_table("nasbench201", evaluations=20, out=tmp_path / "cells")
+    result = export(tmp_path / "cells", optuna=tmp_path / "optuna.db")
+    assert result.models == ()
+    assert result.notes[0].endswith("optuna.db: 20 trials were added to the study 'cells'")
+    study = optuna.load_study(study_name="cells", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
+    assert set(study.trials[0].params) == {c.name for c in catalog.space("nasbench201").choices}
+    assert "0 trials" in export(tmp_path / "cells", optuna=tmp_path / "optuna.db").notes[0]
+    export(tmp_path / "cells", optuna=tmp_path / "optuna.db", name="again")
+    assert len(optuna.get_all_study_names(f"sqlite:///{tmp_path / 'optuna.db'}")) == 2

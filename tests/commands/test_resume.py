@@ -18,6 +18,7 @@ from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_settings
 from supernetic.searchers.random import RandomSearch
 from supernetic.spaces.nasbench201 import NASBench201
+from supernetic.tracking import Recorder
 
 TRAINING: dict[str, Any] = {"space": "macro:channels=4,resolution=8,head=16", "steps": 4, "limit": 300, "threads": 1}
 
@@ -106,3 +107,9 @@ def test_the_record_is_readable(tmp_path: Path) -> None:
     record = read_settings(tmp_path / "run")["request"]
     assert (record["table"], record["where"], record["evaluations"]) == ("nasbench201", ["macs<=100M"], 5)
     assert not {"out", "on_event"} & record.keys()
+
+
+def test_a_job_without_trackers_says_so(tmp_path: Path) -> None:
+    search_table("nasbench201", evaluations=20, out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"run is of a job that has no trackers, got \['recorder'\]"):
+        resume(tmp_path / "run", track=Recorder())

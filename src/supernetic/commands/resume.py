@@ -92,7 +92,8 @@ def _do(job: Any, request: Any, path: Path, on_event: OnEvent | None, track: Tra
         result = run_job(partial(job.prepare, request), out=path, on_event=on_event, **tracked)  # type: ignore[attr-defined]
     else:
         if tracked and "track" not in signature(job).parameters:
-            raise InputError(f"{path} is of a job that has no trackers, got {track!r}")
+            names = [t if isinstance(t, str) else t.name for t in require_trackers(track)]
+            raise InputError(f"{path} is of a job that has no trackers, got {names}")
         result = job(request, out=path, on_event=on_event, **tracked)
     return result
 
