@@ -994,10 +994,10 @@ def damaged_models(kept: Path) -> Iterator[Case]:
                            name=f"{'.'.join(key)} {str(value)[:20]}")  # fmt: skip
     changes: dict[str, Callable[[bytes], bytes]]
     changes = {"empty": partial(_put, b""), "half": _half, "junk": partial(_put, b"junk")}
-    commands: tuple[tuple[str, ...], ...]
-    commands = (("predict", "run", "{kept}/images"), ("export", "run"), ("latency", "run", Q))
+    readers: tuple[tuple[str, ...], ...]
+    readers = (("predict", "run", "{kept}/images"), ("export", "run"), ("latency", "run", Q))
     for file in ("model.json", "model.safetensors", "model.onnx", "labels.txt"):
         for name, change in changes.items():
-            for command in commands:
-                yield Case("model", command, partial(_damage, kept, "search/models/model-1", file, change),
+            for reader in readers:
+                yield Case("model", reader, partial(_damage, kept, "search/models/model-1", file, change),
                            needs=("search",), name=f"{file} {name}")  # fmt: skip
