@@ -71,7 +71,7 @@ def main() -> None:
         seconds(work)  # what is imported and cached on the way is not timed
         with_sync, without = [], []
         for _ in range(repeats):
-            calls, os.fsync = 0, counted
+            calls, os.fsync = 0, counted  # type: ignore[assignment]
             with_sync.append(seconds(work))
             os.fsync = lambda descriptor: None  # type: ignore[assignment]
             without.append(seconds(work))

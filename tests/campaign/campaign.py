@@ -6,7 +6,7 @@
     python tests/campaign/campaign.py --subprocess 25   every 25th as a process of its own too
 
 `cases.py` has the table of bad inputs, `environments.py` and `kills.py` the others. Failures are listed; the last line
-is JSON with the counts, which experiments/campaign.py records.
+is JSON with the counts, which experiments/reliability.py records.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ def try_process(case: Case, scratch: Path, kept: Path) -> Outcome:
         return Outcome(case, 2, "", "", 0.0)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    texts = [t.decode(errors="backslashreplace") for t in (out, err)]
+    said, told = (t.decode(errors="backslashreplace") for t in (out, err))
     slow = case.light and cpu > PROCESS_LIGHT_CPU_S
-    found = verdict(case, None if code < 0 else code, *texts, 0.0, False, earlier, scratch)
+    found = verdict(case, None if code < 0 else code, said, told, 0.0, False, earlier, scratch)
     faults = (*found, *([f"{cpu:.1f} CPU-seconds as a process"] if slow else []))
-    return Outcome(case, code, *texts, cpu, faults, alone=True)
+    return Outcome(case, code, said, told, cpu, faults, alone=True)
 
 
 def main() -> None:

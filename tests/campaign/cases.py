@@ -551,7 +551,7 @@ def _bad_paths(_: Path) -> None:
 def paths() -> Iterator[Case]:
     """Names that no file can have, or that lead nowhere."""
     for (command, what), (name, path) in product(READING.items(), BAD_PATHS.items()):
-        needs = ("search",) if any("{kept}/search" in a for a in command) else ()
+        needs: tuple[str, ...] = ("search",) if any("{kept}/search" in a for a in command) else ()
         if what == "place" and name in ("escape", "line feed", "not UTF-8"):
             continue  # those could be made
         arguments = tuple(a.replace("{}", path) for a in command)
@@ -719,6 +719,7 @@ def data_sets() -> Iterator[Case]:
                                 "y_test": labels[:9]},
         "an object": {"images": np.array([{}], dtype=object), "labels": labels},
     }  # fmt: skip
+    command: tuple[str, ...]
     for name, arrays in broken.items():
         for command in (("data", "check", "x.npz", Q), ("train", TINY, "x.npz", "--steps", "1", Q)):
             yield Case("data", command, partial(_npz, **arrays), name=name, says="x.npz")
@@ -746,7 +747,7 @@ def data_sets() -> Iterator[Case]:
                     ("--limit", "1"), ("--resolution", "5000"), ("--valid", "0.99"), ("--test", "0.99"),
                     ("--valid", "1e9"), ("--calibrate", "2")):  # fmt: skip
         yield Case("data", ("data", "check", "{kept}/images", Q, *options), needs=(),
-                   expects=ANSWERED if options[0] == "--calibrate" else REFUSED)  # fmt: skip
+                   expects=ANSWERED if "--calibrate" in options else REFUSED)  # fmt: skip
     for images_ in ("{kept}", "{kept}/study.toml", "nowhere.png", "nowhere", "{kept}/images/class0/nowhere.png"):
         yield Case("data", ("predict", "{kept}/search/models/model-1", images_), needs=("search",))
 
@@ -994,10 +995,10 @@ def damaged_models(kept: Path) -> Iterator[Case]:
                            name=f"{'.'.join(key)} {str(value)[:20]}")  # fmt: skip
     changes: dict[str, Callable[[bytes], bytes]]
     changes = {"empty": partial(_put, b""), "half": _half, "junk": partial(_put, b"junk")}
-    commands: tuple[tuple[str, ...], ...]
-    commands = (("predict", "run", "{kept}/images"), ("export", "run"), ("latency", "run", Q))
+    readers: tuple[tuple[str, ...], ...]
+    readers = (("predict", "run", "{kept}/images"), ("export", "run"), ("latency", "run", Q))
     for file in ("model.json", "model.safetensors", "model.onnx", "labels.txt"):
         for name, change in changes.items():
-            for command in commands:
-                yield Case("model", command, partial(_damage, kept, "search/models/model-1", file, change),
+            for reader in readers:
+                yield Case("model", reader, partial(_damage, kept, "search/models/model-1", file, change),
                            needs=("search",), name=f"{file} {name}")  # fmt: skip

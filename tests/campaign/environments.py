@@ -22,11 +22,11 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 from keepsakes import TINY, images, make
 
-TRAIN = ("train", TINY, "{kept}/images", "--steps", "1", "--threads", "1", "--out", "run")
-CHECK = ("data", "check", "{kept}/images")
-COST = ("cost", "macro", "macro-best")
-SAMPLE = ("sample", "macro", "-n", "3", "--where", "macs<=20M")
-TABLE = ("search", "--table", "nasbench201", "--evaluations", "20", "--out", "run")
+TRAIN: tuple[str, ...] = ("train", TINY, "{kept}/images", "--steps", "1", "--threads", "1", "--out", "run")
+CHECK: tuple[str, ...] = ("data", "check", "{kept}/images")
+COST: tuple[str, ...] = ("cost", "macro", "macro-best")
+SAMPLE: tuple[str, ...] = ("sample", "macro", "-n", "3", "--where", "macs<=20M")
+TABLE: tuple[str, ...] = ("search", "--table", "nasbench201", "--evaluations", "20", "--out", "run")
 LONG_S = 300
 
 

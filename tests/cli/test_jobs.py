@@ -56,8 +56,9 @@ BAD = [
     (["search", "--where", "macs<=1"], "its macs run from"),
     (["search", "--where", "macs<=2M", "--where", "macs>=3M"], "contradict each other: cost/macs<=2M and"),
     (["search", *TINY, "--recipe", "bad.toml"], "bad.toml: unknown setting of recipe 'lrr': did you mean 'lr'"),
+    (["search", *TINY, "--retrain-recipe", "bad.toml"], "bad.toml: unknown setting of recipe 'lrr'"),
     (["search", *TINY, "--retrain", "scrach"], "did you mean 'scratch'"),
-    (["search", *TINY, "--minutes", "inf"], "finite, got inf"),
+    (["search", *TINY, "--minutes", "inf"], "--minutes must be a number, got 'inf'"),
     (["search", *TINY, "--evidence", "fulll"], "did you mean 'full'"),
     (["search", *TINY, "--supernet", "maybe"], "unknown choice of a supernet 'maybe'"),
     (["search", "--supernet", "no", "--retrain", "inherit"], "--retrain inherit needs a supernet, got --supernet no"),
@@ -74,7 +75,6 @@ BAD = [
     (["study", "bad.toml"], "bad.toml: unknown key of a study 'lrr'"),
 ]
 LATE = [  # known only after something has been said about the data
-    (["--retrain-recipe", "bad.toml"], "bad.toml: unknown setting of recipe 'lrr'"),
     (["--baseline", "bad.py"], "bad.py line 1: SyntaxError"),
     (["--out", "bad.py/run"], "the run directory bad.py/run cannot be written"),
     (["--out", "one"], "holds other files and no run.toml"),

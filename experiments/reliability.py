@@ -1,6 +1,6 @@
 """The campaign against the command line, in pieces that can be run one at a time: bad inputs, environments, kills.
 
-    python experiments/campaign.py [FOLDER]     all pieces that FOLDER has no result of, then the record
+    python experiments/reliability.py [FOLDER]     all pieces that FOLDER has no result of, then the record
 
 The table of cases is in tests/campaign. A piece is one process of its tools; its last line, JSON, is kept in FOLDER.
 """
@@ -79,7 +79,7 @@ def main() -> None:
         "failures": len(failures),
     }
     Record(
-        name="campaign",
+        name="reliability",
         claim="Nothing given breaks it: bad input is one line and exit code 2, kills and surroundings lose nothing",
         source="ours: tests/campaign",
         expected={"failures": 0},
