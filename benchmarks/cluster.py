@@ -49,7 +49,7 @@ RESULTS = Path(__file__).parents[1] / "experiments" / "cluster.toml"
 WAYS = {"one process": "", "1 worker": "local:1", "2 workers": "local:2"}
 CELLS, CELLS_PER_BLOCK = 10_000, 2_000
 NETWORKS, NETWORKS_PER_BLOCK = 64, 32
-SIMULATED, NAP_S, NAPS, PROCESSES = 200, 20.0, 800, 2
+SIMULATED, NAP_S, NAPS, PROCESSES = 200, 20.0, 400, 2
 DEATHS_PER_MINUTE = 0.10
 TRIALS_RECORDED = 1_000_000
 

@@ -53,8 +53,7 @@ def scale_out() -> Record:
     supernet = EPOCHS * IMAGES * TRAINING * step
     each = (VALIDATION + RECALIBRATION) * mean
     final = BUDGETS * (50_000 + RECALIBRATION) * mean
-    simulated = measured["simulate"]
-    carries = 1000 / simulated["processor milliseconds a piece"]  # pieces a second that one coordinator carries
+    carries = 1000 / measured["overhead"]["milliseconds a piece"]  # pieces a second that one coordinator carries
     rows = {}
     for gpus in GPUS:
         row: dict[str, Any] = {}
