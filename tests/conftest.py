@@ -39,6 +39,7 @@ SMALL = {
     "nasbench101": "channels=10,resolution=8,cells=1",
     "nasbench101-chain": "channels=8,resolution=9,cells=1",
     "nasbench201": "cells=1,channels=8,resolution=9",
+    "transnas-micro": "cells=1,channels=8,resolution=33,classes=10",
     "macro": "channels=8,resolution=15,head=32",
     "scarlet-s1": "resolution=36,width=0.25,classes=10",
     "scarlet-s2": "resolution=32,width=0.25,classes=10",

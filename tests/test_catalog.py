@@ -49,7 +49,7 @@ def test_settings_are_read_by_type() -> None:
     [
         ("nasbench21", "did you mean 'nasbench201'"),
         ("nasbench201:cell=2", "did you mean 'cells'"),
-        ("nasbench201:cells=two", "must be a number"),
+        ("nasbench201:cells=two", "must be a whole number"),
         ("nasbench201:cells=0", "must be positive"),
         ("nasbench201:affine=1", "must be true or false"),
         ("nasbench201:cells", "key=value"),

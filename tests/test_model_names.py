@@ -162,7 +162,7 @@ def test_any_cell_in_its_papers_notation() -> None:
         ("nb101-1:chanels=3", "unknown setting of nb101-1 'chanels': did you mean 'channels'"),
         ("mlp:width", "settings of mlp are key=value"),
         ("mlp:width=-3", "mlp: width must be positive, got -3"),
-        ("mlp:width=a+b", "mlp: width must be a number, got 'a'"),
+        ("mlp:width=a+b", "mlp: width must be a whole number, got 'a'"),
         ("mlp:size=huge", "unknown size 'huge'"),
         ("resnet:depth=21", "layers, got 21"),
         ("nospace/1,2", "unknown space 'nospace'"),

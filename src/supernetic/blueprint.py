@@ -223,7 +223,7 @@ class Blueprint:
     @classmethod
     def from_json(cls, records: Iterable[dict[str, Any]]) -> Blueprint:
         """Read the records that `to_json` wrote; a `ValueError` says what in them cannot be."""
-        layers = tuple(_checked(Layer(**{**r, "inputs": tuple(r.get("inputs", ()))})) for r in records)
+        layers = read_layers(records)
         seen: set[str] = set()
         for layer in layers:
             if layer.name in seen or not seen.issuperset(layer.inputs):
@@ -232,6 +232,11 @@ class Blueprint:
         if not layers:
             raise ValueError("a network needs a layer")
         return cls(layers)
+
+
+def read_layers(records: Iterable[dict[str, Any]]) -> tuple[Layer, ...]:
+    """Read layers on their own, from the records that `Blueprint.to_json` writes."""
+    return tuple(_checked(Layer(**{**r, "inputs": tuple(r.get("inputs", ()))})) for r in records)
 
 
 @cache

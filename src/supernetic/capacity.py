@@ -29,13 +29,12 @@ def free_memory() -> int:
 
 
 def _free_addresses() -> int:
-    """Bytes of addresses that `ulimit -v` leaves."""
-    if sys.platform == "win32":
-        return sys.maxsize
-    import resource
+    """Bytes of addresses that `ulimit -v` leaves, where the system tells."""
+    import psutil
 
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
+    ask = getattr(psutil.Process(), "rlimit", None)
+    limit = ask(psutil.RLIMIT_AS)[0] if ask else -1
+    if limit < 0:  # no limit, or a system that does not tell
         return sys.maxsize
     try:
         used = int(STATM.read_text("ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from supernetic.benchmarks import files, macro, nasbench201
+from supernetic.benchmarks import files, macro, nasbench201, transnas
 from supernetic.benchmarks.files import DATA_DIR, archs_of, index_of, read_bundled, read_npz, restored, stored
 from supernetic.errors import TableError
 from supernetic.spaces.nasbench201 import NASBench201
 
-BUNDLED = [nasbench201.ACCURACY_FILE, nasbench201.LATENCY_FILE, macro.TABLE_FILE]
+BUNDLED = [nasbench201.ACCURACY_FILE, nasbench201.LATENCY_FILE, macro.TABLE_FILE, transnas.TABLE_FILE]
 
 
 @pytest.mark.parametrize(("name", "digest"), BUNDLED)

@@ -40,7 +40,7 @@ def complete(line: str) -> list[str]:
         ("supernetic search --device c", ["cpu", "cuda"]),
         ("supernetic search --preset s", ["scarlet"]),
         ("supernetic search cif", ["cifar10"]),
-        ("supernetic train macro --sampler s", ["strict_fair", "sandwich"]),
+        ("supernetic train macro --sampler s", ["strict_fair", "sandwich", "single"]),
         ("supernetic train macro --sna", ["--snapshots"]),
     ],
 )

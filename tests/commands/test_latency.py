@@ -96,7 +96,7 @@ def test_refusals(tmp_path: Path) -> None:
         latency(["atentive-a1"])
     with pytest.raises(InputError, match="latency needs a network"):
         latency([])
-    with pytest.raises(InputError, match="batch must be at least 1, got 0"):
+    with pytest.raises(InputError, match="batch must be at least 1 and at most 1,000,000, got 0"):
         latency(["attentive-a1"], batch=(1, 0))
     with pytest.raises(RunError, match="does not exist"):
         latency([str(tmp_path / "none.onnx")])

@@ -28,7 +28,7 @@ def test_plain_settings_may_stand_behind_the_name() -> None:
     assert sampler({"name": "sandwich", "between": "attentive:k=5"}) == Sandwich(between=Attentive(k=5))
     with pytest.raises(UnknownNameError, match="unknown setting of attentive 'j'"):
         sampler("attentive:j=3")
-    with pytest.raises(InputError, match="attentive: k must be a number, got 'three'"):
+    with pytest.raises(InputError, match="attentive: k must be a whole number, got 'three'"):
         sampler("attentive:k=three")
 
 

@@ -178,7 +178,7 @@ def test_processor_time_says_nothing_about_another_device() -> None:
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'onnx'"):
         time_network(NETWORK, resolution=8, channels=3, engine="onx")
-    with pytest.raises(InputError, match="batch must be at least 1, got 0"):
+    with pytest.raises(InputError, match="batch must be at least 1 and at most 1,000,000, got 0"):
         time_network(NETWORK, resolution=8, channels=3, batch=0)
     with pytest.raises(InputError, match="ask for the engine eager, got the device cuda"):
         time_network(NETWORK, resolution=8, channels=3, device="cuda")

@@ -28,8 +28,12 @@ OPTION_GROUPS = {  # names of parameters by the title of their group; what is in
     "Finished networks": ("retrain", "retrain_recipe", "network_steps", "augment", "evidence", "baseline", "int8"),
     "Subsets": ("seeds", "rates", "on", "stratified"),
     "Networks to rank by": ("unique", "top", "sample", "sample_top", "combine", "bn"),
-    "Images": ("data", "limit", "image_size", "valid", "skip_bad", "balance", "image_cache"),
-    "Machine": ("device", "precision", "threads", "workers", "processes"),
+    "Images": (
+        "data", "limit", "image_size", "valid", "calibrate", "split_seed", "skip_bad", "balance", "image_cache",
+    ),
+    "Machine": (
+        "device", "precision", "threads", "workers", "processes", "cluster", "cluster_tls", "insecure",
+    ),
     "Search on a table": ("table", "without", "weights", "allow_test_columns"),
 }  # fmt: skip
 RUN_GROUP = "Run and output"

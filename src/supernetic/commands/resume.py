@@ -17,7 +17,7 @@ from ..result import Result
 from ..runs.directory import SETTINGS, naming_damage, read_settings, require_settings
 from ..runs.files import RESULT
 from ..runs.trust import following, opens_runs
-from ..tracking import Track, require_trackers
+from ..tracking import Track, Tracker, require_trackers
 
 # By job: its request; its class, or the function that does what a request says; the reader of a finished run. A study
 # has no reader: its file may have changed. Imported on use.
@@ -70,6 +70,7 @@ def resume(run: str | Path, *, trust_code: bool = False, track: Track = (), on_e
     if not isinstance(settings.get("request"), dict):
         raise RunError(f"{path} has no request in its settings: give the command that began the run once more")
     request, do, read = JOBS[kind]
+    _require_tracked(_load(do), path, track)
     if read and (path / RESULT).exists():
         if place := unfinished(path):  # a model of the run was being trained further
             return resume(place, trust_code=trust_code, track=track, on_event=on_event)
@@ -91,11 +92,19 @@ def _do(job: Any, request: Any, path: Path, on_event: OnEvent | None, track: Tra
 
         result = run_job(partial(job.prepare, request), out=path, on_event=on_event, **tracked)  # type: ignore[attr-defined]
     else:
-        if tracked and "track" not in signature(job).parameters:
-            names = [t if isinstance(t, str) else t.name for t in require_trackers(track)]
-            raise InputError(f"{path} is of a job that has no trackers, got {names}")
         result = job(request, out=path, on_event=on_event, **tracked)
     return result
+
+
+def _require_tracked(job: Any, path: Path, track: Track) -> None:
+    """Refuse trackers for a job that has none."""
+    named = require_trackers(track)
+    if named and not isinstance(job, type) and "track" not in signature(job).parameters:
+        raise InputError(f"{path} is of a job that has no trackers, got {[_name(t) for t in named]}")
+
+
+def _name(tracker: str | Tracker) -> str:
+    return tracker if isinstance(tracker, str) else tracker.name
 
 
 def _load(home: str) -> Any:

@@ -25,12 +25,13 @@ class Network(nn.Module):
         blueprint: The layers.
     """
 
+    _frozen: frozenset[str] = frozenset()  # names of layers that training leaves as they are
+
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__()
         self.program = Program(blueprint)
         self._units: dict[str, dict[str, Unit]] = {}
         require_weights("the network", sum(part.params for layer in blueprint for part in parts(layer)))
-        self._frozen: frozenset[str] = frozenset()
         for layer in blueprint:
             self._add(layer)
 

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import Floats
-from ..blueprint import Blueprint, Layer
+from ..blueprint import Blueprint, Layer, read_layers
 from ..costs.macs import macs_and_params
 from ..errors import InputError, RunError
 from ..ranking.correlation import tau as kendall_tau
@@ -127,7 +127,7 @@ class LatencyTable:
         """The table that `to_records` wrote."""
         try:
             head, *rest = records
-            shapes = Blueprint.from_json(r["layer"] for r in rest).layers
+            shapes = read_layers(r["layer"] for r in rest)
             layers = {layer: float(r["ms"]) for layer, r in zip(shapes, rest, strict=True)}
             error = Deviation(**head["error"]) if head["error"] else None
             device = str(head.get("device", "cpu"))

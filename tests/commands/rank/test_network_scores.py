@@ -46,7 +46,7 @@ def test_settings_are_read_from_text() -> None:
     ("text", "said"),
     [
         ("subset:sise=3", "unknown setting of subset 'sise'"),
-        ("subset:size=many", "size must be a number"),
+        ("subset:size=many", "size must be a whole number"),
         ("subset:seeds=0", "seeds must be positive"),
         ("subset:metric=error", "unknown metric of subset 'error'"),
     ],

@@ -112,7 +112,7 @@ def test_with_minutes_the_steps_are_settled_once(voc: Path, tmp_path: Path) -> N
         ({"minutes": 1.0}, "minutes or for steps"),
         ({"channels": 12}, "channels must be a multiple of 8, got 12"),
         ({"shrink": 1.5}, r"shrink must be a share .*, got 1\.5"),
-        ({"image_size": 5000}, "image_size must be at most 4096, got 5000"),
+        ({"image_size": 5000}, "image_size must be at most 4,096, got 5000"),
         ({"image_size": 32}, "image_size must be at least 64, got 32"),
         ({"backbone": "mobilenetv7"}, "unknown model 'mobilenetv7'"),
         ({"data": "nowhere"}, "nowhere does not exist"),

@@ -11,7 +11,7 @@ from supernetic.errors import RunError, UnknownNameError
 from supernetic.jobs.search.result import FoundModel, FoundModels, SearchResult, read_result
 from supernetic.ranking.sentences import trust_sentences
 from supernetic.reports.why import why
-from supernetic.runs.records import NetworkRecord
+from supernetic.runs.records import NetworkRecord, read_networks
 
 
 def test_a_finished_search_says_what_it_found(finished: SearchResult) -> None:
@@ -88,11 +88,12 @@ def test_an_unfinished_run_says_how_to_go_on(tmp_path: Path) -> None:
 
 
 def test_why_names_the_source_of_every_number(run: Path) -> None:
-    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in why(run, "candidate-1")]
+    lost = next(r.name for r in read_networks(run) if r.role == "candidate")
+    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in why(run, lost)]
     by_supernet = [line for line in lines if "by the supernet, after 12 steps" in line]
     assert len(by_supernet) == 1
     assert by_supernet[0].startswith("  validation cross-entropy ")
-    assert "NASWOT" not in by_supernet[0]
-    assert any(line.startswith("  NASWOT") and line.endswith("by zero-cost proxies") for line in lines)
+    assert "Jacobian" not in by_supernet[0]
+    assert any(line.startswith("  Jacobian covariance") and line.endswith("by zero-cost proxies") for line in lines)
     assert any(line.startswith("  layers") and line.endswith(": counted") for line in lines)
     assert any(line.startswith("  validation accuracy") and "after 8 steps (" in line for line in lines)

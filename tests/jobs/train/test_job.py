@@ -29,6 +29,7 @@ EVERY = {
     "nasbench101": "nasbench101:channels=8,cells=1,resolution=8",
     "nasbench101-chain": "nasbench101-chain:channels=8,resolution=8",
     "nasbench201": "nasbench201:channels=4,cells=1,resolution=8",
+    "transnas-micro": "transnas-micro:channels=4,cells=1,resolution=16",
     "macro": TINY,
     "scarlet-s1": "scarlet-s1:width=0.1,resolution=16",
     "scarlet-s2": "scarlet-s2:width=0.1,resolution=16",

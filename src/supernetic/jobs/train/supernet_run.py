@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...space import Space
     from ...supernets.supernet import Supernet
 
+CONVERTED = "convert"  # the job of a run that holds a released supernet
 TASK = "supernet"  # its name in metrics.jsonl and among the checkpoints
 
 
@@ -52,8 +53,19 @@ def load_supernet(
     return _with_weights(Supernet(space), weights, device), data_of(path, settings)
 
 
-def require_supernet(path: str | Path, settings: Mapping[str, Any]) -> None:
-    """Refuse a run that holds no supernet, and one whose settings are damaged."""
+def require_supernet(path: str | Path, settings: Mapping[str, Any], *, data: bool = True) -> None:
+    """Refuse a run that holds no supernet, and one whose settings are damaged.
+
+    Args:
+        path: The run.
+        settings: Its settings.
+        data: Whether its images are needed too; a supernet that others released has none.
+    """
+    if settings.get("job") == CONVERTED:
+        if data:
+            raise RunError(f"{path} holds a supernet that others released, without images: train it first (--start)")
+        require_settings(path, settings, {"space": dict, "seed": int, "stabiliser": str})
+        return
     if "load" not in settings or "stabiliser" not in settings:
         raise RunError(f"{path} holds no supernet, it is a run of {settings.get('job', 'something else')!r}")
     kinds = {"load": dict, "space": dict, "seed": int, "steps": int, "stabiliser": str, "data.fingerprint": str}
@@ -115,7 +127,7 @@ def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None
     supernet = Supernet(space, seed=seed, zero_residual=zero_residual, stabiliser=beginning, weights=weights)
     if start is not None:
         settings = read_settings(start)
-        require_supernet(start, settings)
+        require_supernet(start, settings, data=False)
         theirs = space_of(Path(start), settings)
         if theirs != space and theirs.fingerprint != space.fingerprint:  # a Python file makes a new class each time
             raise RunError(f"{start} holds a supernet of {theirs}, not of {space}")
