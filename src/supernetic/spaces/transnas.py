@@ -117,7 +117,7 @@ class TransNASMicro(SequentialSpace):
         i, j = EDGES[edge]
         before = f"cell{cell.number - 1}.node3" if cell.number else "stem2"
         c_in, resolution = (cell.channels, cell.resolution) if i else (cell.c_in, cell.resolution_in)
-        halves = resolution != cell.resolution
+        halves = c_in != cell.channels  # a map of one pixel stays one
         kind, kernel = {
             "zero": ("zero", 1),
             "skip": ("skip", 1),
