@@ -13,6 +13,8 @@ from ...errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ...nn.network import Network
+
 MOBILENET = "mobilenetv2"
 COLOURS = 3
 CLASSES = 1000  # of a classifier that is left out
@@ -66,13 +68,25 @@ def read_backbone(text: str | Path, image_size: int) -> Backbone:
         known = load_pretrained(name, image_size)
         network = known.network
         _require_colour(name, network.blueprint)
-        return Backbone(_short(name), body_of(network.blueprint), network.state_dict(), known.mean, known.std)
+        body = body_of(network.blueprint)
+        return Backbone(_short(name), body, weights_of(network, body), known.mean, known.std)
     if name == MOBILENET:
         return Backbone(name, body_of(mobilenet_v2(1.0, image_size, CLASSES, COLOURS)), None, MEAN, STD)
     blueprint = parse_model(name, CLASSES, COLOURS, image_size, "full").blueprint
     if blueprint is None:
         raise InputError(f"{name} has no blueprint, from which a detector could read maps")
     return Backbone(name, body_of(blueprint), None, MEAN, STD)
+
+
+def weights_of(network: Network, body: Blueprint) -> dict[str, Tensor]:
+    """The tensors of a network that belong to its body.
+
+    Args:
+        network: The network, with its head and classifier.
+        body: Its first layers.
+    """
+    layers = tuple(f"{layer.name}." for layer in body)
+    return {name: tensor for name, tensor in network.state_dict().items() if name.startswith(layers)}
 
 
 def _require_colour(name: str, blueprint: Blueprint) -> None:
