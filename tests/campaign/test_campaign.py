@@ -42,6 +42,7 @@ def test_a_case_that_does_not_hold_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 def test_all_bad_inputs() -> None:
     found = tool("campaign.py", "--subprocess", "60")
     assert found["distinct"] >= 500
@@ -49,6 +50,7 @@ def test_all_bad_inputs() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 def test_hostile_environments() -> None:
     found = tool("environments.py")
     assert found["failures"] == []
@@ -56,6 +58,7 @@ def test_hostile_environments() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("job", ["train", "supernet", "ensemble", "table", "select", "study"])
 def test_killed_at_random_moments_jobs_end_with_the_same_bytes(job: str) -> None:
     found = tool("kills.py", job)
