@@ -100,7 +100,11 @@ def numbers() -> Iterator[Case]:
             yield Case("number", (*start, value), light=start[0] == "rank" or value != HUGE)
     for value in ("²", "nan", "0", "-0.1", "1e400", "x"):
         yield Case("number", ("select", "--models", "logistic,mlp", "--rates", value, Q), light=True)
-        yield Case("number", ("select", "--models", "logistic,mlp", "--sizes", value, Q), light=True)
+        yield Case(
+            "number",
+            ("select", "--models", "logistic,mlp", "--sizes", value, Q),
+            light=not (value.isascii() and value.isdigit()),
+        )
     for value in ("²", "nan", "1e400M", "x", "-3", ""):
         yield Case("number", ("cost", "--of-search", "--budgets", f"350M,{value}x"), light=True)
         yield Case("number", ("sample", "--table", "macro", "--equidistant", "3", "--by", "mean_acc", "--drop-worst",
@@ -239,7 +243,7 @@ def settings() -> Iterator[Case]:
         "attentive:width=inf", "attentive:width=1e400", "attentive:width=1e300", "attentive:resolutions=192+²",
         "nasbench201:cells=999999999", "nasbench201:cells=0", "nasbench201:without=none+none",
         "nasbench201:without=bogus", "nasbench101:cells=99999999", "scarlet-s1:width=1e7", "scalenet:released=maybe",
-        "efficientnet:resolution=-3", "mixed:channels=99999999999", "deep-narrow:classes=3",
+        "efficientnet:resolution=-3", "mixed:channels=99999999999", "deep-narrow:colours=3",
     ):  # fmt: skip
         yield Case("setting", ("sample", text, "-n", "1"), light=True)
     for text in (
