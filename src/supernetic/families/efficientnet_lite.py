@@ -16,18 +16,8 @@ from math import ceil
 from typing import Any, ClassVar
 
 from ..blueprint import TENSORFLOW_PADDING, Blueprint, Layer, halved, make_divisible
+from ..spaces.efficientnet import B0_STAGES, HEAD_WIDTH, STEM_WIDTH
 
-# expansion, kernel, stride of the first block, channels, blocks
-STAGES = (
-    (1, 3, 1, 16, 1),
-    (6, 3, 2, 24, 2),
-    (6, 5, 2, 40, 2),
-    (6, 3, 2, 80, 3),
-    (6, 5, 1, 112, 3),
-    (6, 5, 2, 192, 4),
-    (6, 3, 1, 320, 1),
-)
-STEM_WIDTH, HEAD_WIDTH = 32, 1280
 EPS = 1e-3  # of BN
 SCALES = ((1.0, 1.0), (1.0, 1.1), (1.1, 1.2), (1.2, 1.4), (1.4, 1.8))  # width and depth of each version
 RESOLUTIONS = (224, 240, 260, 280, 300)  # pixels that each version was trained with
@@ -50,9 +40,9 @@ class EfficientNetLite:
         every: dict[str, Any] = {"act": "relu6", "padding": TENSORFLOW_PADDING, "eps": EPS}
         c_in, out = STEM_WIDTH, halved(resolution, 2)
         yield Layer("stem", "conv", in_channels, c_in, resolution, out, 3, 2, **every)
-        for stage, (e, k, first_stride, channels, blocks) in enumerate(STAGES, 1):
+        for stage, (e, k, first_stride, channels, blocks) in enumerate(B0_STAGES, 1):
             c = make_divisible(channels * self.width)
-            scaled = 1 < stage < len(STAGES)
+            scaled = 1 < stage < len(B0_STAGES)
             for block in range(ceil(round(blocks * self.depth, 6)) if scaled else blocks):
                 stride, resolution = (1 if block else first_stride), out
                 out = halved(resolution, stride)
