@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -77,8 +76,6 @@ with pretend.PretendDevice():
     )
     ours(nn.Conv2d(3, 4, 3), torch.randn(1, 3, 6, 6))
     left = sorted(pretend.left_behind)
-print(
-    json.dumps(
-        {"left behind": left, "refused": refused, "allowed": allowed, "waits": waits, "losses": losses, "where": where}
-    )
+pretend.print_and_leave(
+    {"left behind": left, "refused": refused, "allowed": allowed, "waits": waits, "losses": losses, "where": where}
 )

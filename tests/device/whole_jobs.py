@@ -265,7 +265,7 @@ def main(folder: Path, job: str, devices: tuple[str, ...]) -> None:
         with pretend.PretendDevice() if device == pretend.KIND else nullcontext():
             found[device] = JOBS[job](device, folder / job / device)
         found[device]["left behind"] = sorted(pretend.left_behind)
-    print(json.dumps(found))
+    pretend.print_and_leave(found)
 
 
 if __name__ == "__main__":

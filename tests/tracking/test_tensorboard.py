@@ -11,7 +11,7 @@ events = pytest.importorskip("tensorboard.backend.event_processing.event_accumul
 
 def scalars(folder: Path, name: str) -> list[tuple[int, float]]:
     found: Any = events.EventAccumulator(str(folder)).Reload().Scalars(name)
-    return [(s.step, round(s.value, 4)) for s in found]
+    return sorted((s.step, round(s.value, 4)) for s in found)  # files of one second are read in no certain order
 
 
 def test_every_training_has_a_folder(tmp_path: Path) -> None:
