@@ -8,4 +8,4 @@ import pytest
 def test_the_package_can_be_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.argv", ["supernetic", "--version"])
     runpy.run_module("supernetic", run_name="__main__")
-    assert capsys.readouterr().out == "0.2.0\n"
+    assert capsys.readouterr().out == "0.3.0\n"

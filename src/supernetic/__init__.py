@@ -10,7 +10,7 @@ Names are resolved on first use, so that `import supernetic` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from .blueprint import Blueprint, Layer
