@@ -40,6 +40,10 @@ SELECT: dict[str, Any] = {
     "models": "logistic,mlp:width=8,depth=1,convnet:width=2,depth=1", "sizes": "40,80", "seeds": 1,
     "limit": 400, "workers": 1, "image_size": 8,
 }  # fmt: skip
+SCALE: dict[str, Any] = {
+    "space": SPACE, "stages": 1, "extrapolate": 0, "steps": 4, "network_steps": 3, "bases": 2, "rounds": 1,
+    "population": 4, "generations": 2, "order": 3, "limit": 300, "workers": 1, "threads": 1,
+}  # fmt: skip
 STUDY = f"""
 title = "Tiny"
 source = "ours"
@@ -107,6 +111,28 @@ def test_a_choice(tmp_path: Path) -> None:
     for changes in (one, other):  # how fast this machine is
         del changes["run.toml"], changes["select.json"]
     assert one == other
+
+
+@pytest.mark.slow
+def test_a_scaling(tmp_path: Path) -> None:
+    supernetic.scale(**SCALE, out=tmp_path / "here")
+    with supernetic.cluster("local:2") as opened:
+        killer = Killer(opened, "train")
+        supernetic.scale(**SCALE, out=tmp_path / "there", on_event=killer)
+    assert killer.killed
+    same(tmp_path / "here", tmp_path / "there")
+
+
+@pytest.mark.slow
+def test_a_ranking(tmp_path: Path) -> None:
+    for place in ("here", "there"):
+        supernetic.train(SPACE, limit=300, steps=4, threads=1, out=tmp_path / place)
+    asked: dict[str, Any] = {"sample": 20, "sample_top": 5, "top": (5,), "truth": "mean_acc"}
+    found = supernetic.rank(SPACE, score=str(tmp_path / "here"), **asked)
+    with supernetic.cluster("local:2"):
+        other = supernetic.rank(SPACE, score=str(tmp_path / "there"), **asked)
+    assert found.tau == other.tau
+    same(tmp_path / "here", tmp_path / "there")
 
 
 @pytest.mark.slow

@@ -21,6 +21,14 @@ from supernetic.parallel.world import launched, local_size, together, world_size
 SPACE, ARCH = "macro:channels=4,resolution=8,head=16", "00000000"
 STEPS = 40
 LONG = ["train", SPACE, "embedded", "--limit", "300", "--steps", str(STEPS), "--threads", "1", "--quiet"]
+FEW = [
+    "embedded", "--space", SPACE, "--limit", "300", "--steps", "20", "--network-steps", "6", "--population", "4",
+    "--generations", "2", "--threads", "1", "--workers", "1", "--quiet",
+]  # fmt: skip
+JOBS = {
+    "search": ["search", *FEW, "--keep", "1", "--augment", "none", "--int8", "no"],
+    "scale": ["scale", *FEW, "--stages", "1", "--extrapolate", "0", "--bases", "1", "--rounds", "1", "--order", "3"],
+}
 Node = subprocess.Popen[str]
 
 
@@ -117,6 +125,10 @@ def weights(run: Path) -> bytes:
     return (run / "supernet.safetensors").read_bytes()
 
 
+def networks(run: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(run)): file.read_bytes() for file in run.glob("networks/*/*.safetensors")}
+
+
 @pytest.mark.slow
 def test_two_nodes_train_as_two_processes_do_and_after_a_kill_too(launcher: Launcher, tmp_path: Path) -> None:
     train(SPACE, limit=300, steps=STEPS, threads=1, processes=2, out=tmp_path / "processes")
@@ -140,6 +152,27 @@ def test_two_nodes_train_as_two_processes_do_and_after_a_kill_too(launcher: Laun
     assert alone is not None
     (single,) = (tmp_path / "run").glob("networks/*/run.toml")
     assert "processes" not in single.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", JOBS)
+def test_a_whole_job_and_one_with_a_kill_end_with_the_same_networks(
+    job: str, launcher: Launcher, tmp_path: Path
+) -> None:
+    """The supernet and each finished network are trained by both nodes; one process of a node dies on the way."""
+    launcher.run(*JOBS[job], "--out", str(tmp_path / "whole"))
+    nodes = launcher.start([*JOBS[job], "--out", str(tmp_path / "killed")], ("127.0.0.1", "127.0.0.1"), ([], []))
+    until = time.monotonic() + 200
+    while not list(tmp_path.glob("killed/networks/*/*.safetensors")) and time.monotonic() < until:
+        time.sleep(0.02)
+    (victim,) = children(nodes[1].pid)
+    os.kill(victim, signal.SIGKILL)
+    launcher.finish(nodes)
+    found = [networks(tmp_path / run) for run in ("whole", "killed")]
+    assert found[0] == found[1] != {}
+    assert weights(tmp_path / "whole") == weights(tmp_path / "killed")
+    for trained in tmp_path.glob("*/networks/*/run.toml"):
+        assert "processes = 2" in trained.read_text()
 
 
 @pytest.fixture
