@@ -94,10 +94,8 @@ def dataset() -> Dataset:
 
 def forecast(rounds: list[dict[str, Any]]) -> float:
     """The accuracy of the last round that a race would expect after the one before it."""
-    spent = [sum(ROUNDS[: i + 1]) for i in range(len(ROUNDS))]
-    first, before = 100 - rounds[0]["valid"], 100 - rounds[-2]["valid"]
-    epochs = rounds[-2]["epochs"]
-    return round(100 - later_error((spent[0], first), (spent[-2], before), spent[-1], epochs), 2)
+    growth = sum(ROUNDS) / sum(ROUNDS[:-1])
+    return round(100 - later_error(100 - rounds[-2]["valid"], rounds[-2]["epochs"], growth), 2)
 
 
 def main(names: list[str]) -> None:

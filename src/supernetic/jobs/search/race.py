@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 CROSS_ENTROPY = "valid/cross_entropy"
 USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network below it is not handed over
 EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a fast one (docs/findings/prospects.md)
-STEEPNESS, FLATTENING = 2.2, 0.5  # of curves of errors after the race, by their epochs (docs/findings/prospects.md)
-LEAST_STEEPNESS, MOST_STEEPNESS = 0.2, 1.5
+STEEPNESS, FLATTENING = 0.7, 0.17  # of curves of errors, by the epochs behind them (docs/findings/prospects.md)
+LEAST_STEEPNESS, MOST_STEEPNESS = 0.05, 0.6
 FULL = "full"  # evidence: controls are trained for as long as the recommended model
 
 
@@ -168,9 +168,7 @@ class Race:
             negative, entropy = self._standing(records)(name)
             if record.first is None or not self.plan.finish:
                 return 100 + negative, entropy
-            spent, begin = sum(self.plan.rounds), self.plan.rounds[0]
-            first, later = 100 - self._accuracy(record, first=True), spent * self._growth(rounds)
-            return later_error((begin, first), (spent, 100 + negative), later, self._epochs(record)), entropy
+            return later_error(100 + negative, self._epochs(record), self._growth(rounds)), entropy
 
         return key
 
@@ -378,28 +376,25 @@ class Race:
         return -inf if value is None else value
 
 
-def later_error(before: tuple[float, float], now: tuple[float, float], later: float, epochs: float) -> float:
-    """The error that a network would have after a longer training, by how its error fell so far.
+def later_error(error: float, epochs: float, growth: float) -> float:
+    """The error that a network would have after a longer training.
 
     On logarithmic scales the error falls with time along a line that gets flatter with every epoch. A slow network has
     fewer epochs behind it after the same time, so the steep part of its curve is still to come.
 
     Args:
-        before: Time of training and error after an early round.
-        now: The same after the latest one.
-        later: The time for which the error is wanted.
-        epochs: Of training until now.
+        error: After the training so far.
+        epochs: Of the training so far.
+        growth: How many times as long the training will be.
 
     Returns:
         The error.
     """
-    (t1, e1), (t2, e2) = before, now
-    if not (0 < t1 < t2 < later and e1 > e2 > 0 and epochs > 0):
-        return e2
-    slope = log(e1 / e2) / log(t2 / t1)
-    middle = epochs * sqrt(later / t2)  # epochs half-way, on a logarithmic scale
+    if epochs <= 0 or growth <= 1:
+        return error
+    middle = epochs * sqrt(growth)  # epochs half-way, on a logarithmic scale
     steepness = min(MOST_STEEPNESS, max(LEAST_STEEPNESS, STEEPNESS - FLATTENING * log(middle)))
-    return e2 * float((later / t2) ** (-steepness * slope))
+    return error * float(growth**-steepness)
 
 
 def _blueprint(path: Path) -> Blueprint:
