@@ -5,8 +5,8 @@
 The curves are validation errors on CIFAR-10 (5,000 images, one seed). Four are of `experiments/prospects.py`, two are
 the finalists of a search of 20 minutes, one is the winner of another. The two numbers of the forecast, its steepness
 and how fast that falls, were rounded from a fit to these same seven curves: this says how well such a line can fit, not
-how well it predicts others. Two rules that were used before are compared. Both took the steepness from the network's own
-curve in the race; the second was fitted to the first six curves, and the seventh is what it forecast 2.4 points wrong.
+how well it predicts others. Two rules that were used before are compared. Both took the steepness from the network's
+own curve in the race; the second was fitted to the first six curves, and the seventh is what it forecast 2.4 points wrong.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main() -> None:
         },
         n=len(CURVES),
         held=now < min(before),
-        sentence=f"Mean distance of forecasts: {now:.2f} points; with rules before {before[0]:.2f} and {before[1]:.2f}.",
+        sentence=f"Mean distance of forecasts: {now:.2f} points; by rules before {before[0]:.2f} and {before[1]:.2f}.",
         interval=[],
         spread="none: the line was fitted to these curves",
         seeds=[0],
