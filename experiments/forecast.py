@@ -6,7 +6,7 @@ The curves are validation errors on CIFAR-10 (5,000 images, one seed). Four are 
 the finalists of a search of 20 minutes, one is the winner of another. The two numbers of the forecast, its steepness
 and how fast that falls, were rounded from a fit to these same seven curves: this says how well such a line can fit, not
 how well it predicts others. Two rules that were used before are compared. Both took the steepness from the network's
-own curve in the race; the second was fitted to the first six curves, and the seventh is what it forecast 2.4 points wrong.
+own curve in the race. The second was fitted to the first six curves; its forecast of the seventh is 2.4 points wrong.
 """
 
 from __future__ import annotations
