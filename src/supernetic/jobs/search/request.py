@@ -33,6 +33,7 @@ class SearchRequest(Request):
     where: Sequence[str | Constraint] = ()
     minutes: float | None = None
     keep: int | None = None
+    start: str | None = None
     supernet: str = "auto"
     evidence: str = "short"
     augment: str = "auto"
