@@ -50,12 +50,21 @@ from ..train.supernet_run import trained_supernet
 from .choose_augment import MEASURED_LATER, choose_augment
 from .choose_space import check_budget, check_images, check_splits, choose_space, count_networks
 from .goals import Goals, resolve_goals, searcher_record, with_sizes
-from .plan import GENERATIONS, POPULATION, SearchPlan, plan_by_recipes, plan_by_time, plan_untrained
+from .plan import (
+    GENERATIONS,
+    MIN_SUPERNET_STEPS,
+    POPULATION,
+    SearchPlan,
+    plan_by_recipes,
+    plan_by_time,
+    plan_untrained,
+)
 from .race import Race
 from .request import SearchRequest
 from .result import PlannedSearch, SearchResult, read_result
 from .score import ACCURACY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
 from .settled import settled_search
+from .start import MIN_STEPS as MIN_STARTED_STEPS
 from .start import RECALIBRATION_IMAGES as STARTED_RECALIBRATION_IMAGES
 from .start import Start, start_of, starting_request
 from .step import SEARCH, FrontSearch
@@ -330,6 +339,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         if request.minutes is not None and trains:
             return plan_by_time(
                 self._speed(), request.minutes, models=models, workers=self.workers, supernet=self.supernet,
+                least_steps=MIN_SUPERNET_STEPS if self.start is None else MIN_STARTED_STEPS,
                 controls=0 if request.evidence == NO_EVIDENCE else CONTROL_KINDS,
                 room=count_networks(self.space, self.goals.where), spent=spent, searcher=(population, generations),
                 requested={TRAIN: request.steps, SEARCH: request.evaluations, COMPARE: request.network_steps},

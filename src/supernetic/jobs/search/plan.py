@@ -178,6 +178,7 @@ def plan_by_time(
     models: int,
     workers: int,
     supernet: bool = False,
+    least_steps: int = MIN_SUPERNET_STEPS,
     controls: int = 0,
     room: int | None = None,
     most: int = POPULATION * GENERATIONS,
@@ -193,6 +194,7 @@ def plan_by_time(
         models: How many are handed over at most.
         workers: Trainings at a time.
         supernet: Whether a supernet is trained.
+        least_steps: Of it, below which it says nothing.
         controls: Networks of the race that are no candidates, at most.
         room: How many different networks satisfy the limits, if that is known.
         most: Evaluations beyond which more do not help.
@@ -211,7 +213,7 @@ def plan_by_time(
     seconds = {TRAIN: 0.0, SEARCH: 0.0, COMPARE: 0.0, FINISH: 0.0, TEST: 0.0, EXPORT: export}
     supernet_steps = 0
     if supernet:
-        supernet_steps = given.get(TRAIN) or max(MIN_SUPERNET_STEPS, int(SUPERNET_SHARE * left / speed.supernet_step))
+        supernet_steps = given.get(TRAIN) or max(least_steps, int(SUPERNET_SHARE * left / speed.supernet_step))
         seconds[TRAIN] = supernet_steps * speed.supernet_step
     race = max(0.0, RACE_SHARE * (left - seconds[TRAIN]) * workers)
     sizes = race_sizes(race, workers, room, controls)

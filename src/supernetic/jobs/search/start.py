@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 SMALLEST = 96  # pixels that the largest network sees at least
 HELD_OUT = 0.2  # of the training images, by which the head's penalty is chosen
-HEAD_SHARE = 0.1  # of the time, at most, for the features that the head is fitted to
+HEAD_SHARE = 0.15  # of the time, at most, for the features that the head is fitted to
 HELD_OUT_STREAM = 32  # of random numbers
 RECIPE = {**FINE_TUNING, "title": "fine-tuning by the sandwich rule", "clip_norm": 5.0}  # of the supernet
 NETWORK_RECIPE = {**FINE_TUNING, "schedule": "linear"}  # of networks, in rounds over which the rate goes on falling
+MIN_STEPS = 10  # of the supernet, which begins with weights that are good already
 RECALIBRATION_IMAGES = 256  # for BN statistics: networks are larger than others here
 
 
