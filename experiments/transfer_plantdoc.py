@@ -9,12 +9,12 @@
 
 Arms are `transfer`, `scratch`, `start`, `lower` and `head`. All but the last are one command with the same
 `--minutes`, which are processor-minutes of one process with one thread (`cpu_clock.py`): the machine is used by others
-too. Processor time is taken from the operating system as well, and added up over interruptions in `FOLDER/cpu.json`.
+too. Processor time is taken from the operating system as well, and added up over interruptions in
+`FOLDER/ARM-cpu.json`.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
@@ -46,8 +46,8 @@ EARLIER = 27.2  # percent from scratch: `search` at 64 pixels, 6 minutes of two 
 def run(arm: str, folder: Path) -> None:
     """Take an arm to its end, or to an interruption."""
     folder.mkdir(parents=True, exist_ok=True)
-    ledger = folder / "cpu.json"
-    spent: dict[str, float] = json.loads(ledger.read_text()) if ledger.exists() else {}
+    ledger = folder / f"{arm}-cpu.json"
+    earlier = float(ledger.read_text()) if ledger.exists() else 0.0
     clock = str(Path(__file__).with_name("cpu_clock.py"))
     command = [sys.executable, clock, *ARMS[arm], "--out", str(folder / arm)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -56,7 +56,7 @@ def run(arm: str, folder: Path) -> None:
     finally:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        ledger.write_text(json.dumps({**spent, arm: spent.get(arm, 0.0) + seconds}) + "\n")
+        ledger.write_text(f"{earlier + seconds}\n")
 
 
 def tested(path: Path) -> tuple[float, int, str]:
@@ -68,13 +68,13 @@ def tested(path: Path) -> tuple[float, int, str]:
 def right(path: Path) -> tuple[int, float, float]:
     """Test images, and the 95 % interval of the accuracy in percent."""
     images = sum(1 for _ in (DATA / "test").rglob("*.jpg"))
-    return (images, *(round(100 * x, 1) for x in wilson(tested(path)[0] / 100, images)))
+    low, high = wilson(tested(path)[0] / 100, images)
+    return images, round(100 * low, 1), round(100 * high, 1)
 
 
 def spent(folder: Path, *arms: str) -> dict[str, float]:
     """Processor-minutes of arms, by the operating system."""
-    cpu = json.loads((folder / "cpu.json").read_text())
-    return {arm: round(cpu[arm] / 60, 1) for arm in arms}
+    return {arm: round(float((folder / f"{arm}-cpu.json").read_text()) / 60, 1) for arm in arms}
 
 
 def record(folder: Path) -> Record:
@@ -110,7 +110,7 @@ def record_half(folder: Path) -> Record:
     words = {"start": "a part found by search --start", "lower": "Lite0 at 112 pixels", "scratch": "from scratch"}
     return Record(
         name="transfer_plantdoc_half",
-        claim="At about half of Lite0's MACs (54 %), a part of it that is searched for is better than itself at fewer pixels",
+        claim="At 54 % of Lite0's MACs, a part of it that is searched for is better than itself at fewer pixels",
         source="ours",
         expected="start above lower and scratch",
         obtained={arm: {"accuracy": round(a, 1), "macs_m": round(m / 1e6, 1)} for arm, (a, m, _) in found.items()}
@@ -128,7 +128,7 @@ def record_half(folder: Path) -> Record:
 
 def record_head(folder: Path) -> Record:
     """A head alone, beside what was measured from scratch before."""
-    minutes = json.loads((folder / "cpu.json").read_text())["head"] / 60
+    minutes = spent(folder, "head")["head"]
     found, (images, low, high) = tested(folder / "head")[0], right(folder / "head")
     gain = found - EARLIER
     return Record(
