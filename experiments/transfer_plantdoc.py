@@ -24,6 +24,7 @@ from pathlib import Path
 from record import Record
 
 from supernetic.ranking.trust import wilson
+from supernetic.runs.directory import read_settings
 from supernetic.runs.records import read_networks
 
 DATA = Path(os.environ.get("SUPERNETIC_DATA", "../shared/data")) / "plantdoc"
@@ -77,6 +78,12 @@ def spent(folder: Path, *arms: str) -> dict[str, float]:
     return {arm: round(float((folder / f"{arm}-cpu.json").read_text()) / 60, 1) for arm in arms}
 
 
+def asked(folder: Path, *arms: str) -> str:
+    """How long each arm was asked to take."""
+    minutes = {arm: read_settings(folder / arm)["request"]["minutes"] for arm in arms}
+    return ", ".join(f"{arm} --minutes {m:g}" for arm, m in minutes.items()) + " of processor time"
+
+
 def record(folder: Path) -> Record:
     """Both arms side by side."""
     found = {arm: tested(folder / arm)[0] for arm in ("transfer", "scratch")}
@@ -94,7 +101,7 @@ def record(folder: Path) -> Record:
         f"{minutes['transfer']} and {minutes['scratch']} CPU-minutes.",
         interval=[low, high],
         seeds=[0],
-        scale=f"--minutes {MINUTES} of processor time, one process with one thread each; from scratch: `search` "
+        scale=f"{asked(folder, *found)}, one process with one thread each; from scratch: `search` "
         f"with macs<=106M, whose model is {tested(folder / 'scratch')[2]}",
         cpu_minutes=round(sum(minutes.values()), 1),
     )
@@ -120,8 +127,7 @@ def record_half(folder: Path) -> Record:
         sentence="; ".join(f"{words[arm]} {found[arm][0]:.1f} %" for arm in arms) + f" of {images} test images.",
         interval=[low, high],
         seeds=[0],
-        scale=f"--minutes {MINUTES} of processor time, one process with one thread each; the part is "
-        f"{found['start'][2]}",
+        scale=f"{asked(folder, *arms)}, one process with one thread each; the part is {found['start'][2]}",
         cpu_minutes=round(sum(minutes.values()), 1),
     )
 

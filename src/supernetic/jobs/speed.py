@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BLOCK_STEPS = 5  # that several processes take before they agree on whether to go on
 SHORT_S = 0.5  # of measuring: below it, a look is enough
+SLOW = 2  # times the seconds that something is timed for: then the first time is taken as it is
 WARM_UP_STEPS = 2  # that are not timed: memory is allocated, kernels are chosen
 
 
@@ -199,8 +200,12 @@ def _per_step(steps: Any, seconds: float) -> float:
 
 
 def _per_evaluation(evaluate: Evaluator, archs: Sequence[Arch], seconds: float) -> float:
-    """Of two architectures, or of all together if that takes no longer than `seconds`."""
+    """Of one architecture if it is slow, of two, or of all together if that takes no longer than `seconds`."""
+    begin = perf_counter()
     evaluate(archs[:1])
+    first = perf_counter() - begin
+    if first > SLOW * seconds:
+        return first
     begin = perf_counter()
     evaluate(archs[:2])
     single = (perf_counter() - begin) / 2

@@ -99,6 +99,7 @@ def test_the_trained_supernet_is_read_again(finished: SearchResult) -> None:
     assert data.mean[0] == pytest.approx(127 / 255)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", ["head.json", "supernet.safetensors"])
 def test_an_interrupted_run_ends_with_the_same_bytes(
     finished: SearchResult, tmp_path: Path, gone: str, monkeypatch: pytest.MonkeyPatch
@@ -134,6 +135,7 @@ def test_bad_requests_are_one_line(wrong: dict[str, Any], message: str, tmp_path
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_time_limit_is_planned(tmp_path: Path) -> None:
     few = {k: v for k, v in SMALL.items() if k in ("start", "image_size", "where", "limit", "workers", "threads")}
     result = search(**few, minutes=1.0, out=tmp_path / "run", dry_run=True)

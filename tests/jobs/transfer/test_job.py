@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,15 @@ from supernetic.commands.resume import resume
 from supernetic.datasets import load
 from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters.model import load_model, read_card, verify
-from supernetic.jobs.transfer.job import transfer
-from supernetic.jobs.transfer.plan import divide_time, share_trials
+from supernetic.jobs.transfer.job import TransferJob, transfer
+from supernetic.jobs.transfer.plan import TransferPlan, divide_time, share_trials
 from supernetic.jobs.transfer.recipes import DECAYS, RATES, RECIPES, transfer_recipe
+from supernetic.jobs.transfer.request import TransferRequest
 from supernetic.jobs.transfer.result import TransferResult, TransferTable, read_transfer
+from supernetic.jobs.transfer.train import Trainings
+from supernetic.networks.pool import training_seconds
+from supernetic.progress import ignore
+from supernetic.runs.directory import open_run
 from supernetic.training.checkpoint import read
 
 SMALL: dict[str, Any] = {"image_size": 16, "limit": 300, "steps": 6, "trials": 2, "workers": 1, "int8": "no"}
@@ -139,6 +145,21 @@ def test_a_time_limit_is_planned(model: Path, tmp_path: Path) -> None:
     assert result.planned is not None
     assert result.planned.steps > 8
     assert not (tmp_path / "run").exists()
+
+
+def test_the_final_training_is_as_long_as_the_trials_were_fast(run: Path) -> None:
+    plan = replace(TransferPlan.from_settings(settings(run)["plan"]), seconds=1000.0, after=10.0)
+    tried = json.loads((run / "rates.json").read_text())["tried"]
+    paces = [training_seconds(run / "networks" / t["key"]) for t in tried]
+    job = TransferJob.prepare(TransferRequest.from_record(settings(run)["request"]), ignore)
+    with open_run(run, {k: v for k, v in settings(run).items() if k != "versions"}) as opened:
+        spent = sum(r["seconds"] for r in opened.read("timings.jsonl") if "task" in r and "step" not in r)
+        trainings = Trainings(job.blueprint, job.held_out, job.whole, plan, None, ignore)
+        length = trainings._length(opened, tried)
+        assert length == int((0.97 * 1000 - spent - 10) * sum(n for _, n in paces) / sum(s for s, _ in paces))
+        opened.append("timings.jsonl", [{"task": "rates", "seconds": 500.0}])
+        assert trainings._length(opened, tried) == length  # it was decided, and is kept
+        assert replace(trainings, plan=replace(plan, seconds=0.0))._length(opened, tried) == plan.steps
 
 
 def test_bad_requests_are_refused(model: Path, tmp_path: Path) -> None:
