@@ -19,6 +19,7 @@ from ... import catalog
 from ...datasets import outline
 from ...datasets.dataset import Dataset
 from ...errors import InputError
+from ...families.efficientnet_lite import PRETRAINED, RESOLUTIONS
 from ...progress import OnEvent
 from ...runs.directory import Run
 from ...runs.files import FEATURES, HEAD, STARTS
@@ -122,7 +123,6 @@ def starting_request(request: SearchRequest) -> tuple[SearchRequest, dict[str, A
         The request with the space around the network, the recipes of fine-tuning, and weights that are inherited,
         wherever the user has not chosen; and what `datasets.load` must know.
     """
-    from ...pretrained import load_pretrained
     from ...pretrained.elastic import require_inside, space_text
 
     name = str(request.start)
@@ -131,10 +131,9 @@ def starting_request(request: SearchRequest) -> tuple[SearchRequest, dict[str, A
         raise InputError("--start trains a supernet, got --supernet no")
     if request.retrain not in ("auto", "inherit", "none"):
         raise InputError(f"--start goes on from the supernet's weights, got --retrain {request.retrain}")
-    own = load_pretrained(name).network.blueprint
     pixels = outline(request.data).resolution
     if request.space == AUTO:
-        most = request.image_size or min(max(pixels, SMALLEST), own.resolution)
+        most = request.image_size or min(max(pixels, SMALLEST), RESOLUTIONS[PRETRAINED.index(name)])
         request = replace(request, space=space_text(name, most), image_size=None)
     space = require_inside(catalog.space(request.space), name)
     if request.image_size not in (None, space.resolution):
