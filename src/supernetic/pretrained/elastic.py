@@ -11,27 +11,23 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..families.efficientnet_lite import SCALES
+from ..families.efficientnet_lite import PRETRAINED, SCALES
 from ..nn.network import Network
 from ..nn.unit import Unit
 from ..space import Space
 from ..spaces.lite import Lite
 from ..supernets.supernet import Supernet
-from . import efficientnet_lite
 
 
 def space_text(name: str, resolution: int) -> str:
     """The space of all networks inside of a pretrained one, for colour images of at most this resolution."""
-    if name not in efficientnet_lite.NAMES:
-        known = ", ".join(efficientnet_lite.NAMES)
-        raise InputError(f"a search starts from one of {known}, got {name!r}")
-    width, depth = SCALES[efficientnet_lite.NAMES.index(name)]
+    width, depth = SCALES[PRETRAINED.index(name)]
     return f"lite:width={width},depth={depth},resolution={resolution},in_channels=3"
 
 
 def require_inside(space: Space, name: str) -> Lite:
     """The space, if its largest network is the pretrained one; others are refused."""
-    width, depth = SCALES[efficientnet_lite.NAMES.index(name)]
+    width, depth = SCALES[PRETRAINED.index(name)]
     if not isinstance(space, Lite) or (space.width, space.depth, space.in_channels) != (width, depth, 3):
         raise InputError(f"{name} is the largest network of lite:width={width},depth={depth}, not of {space}")
     return space

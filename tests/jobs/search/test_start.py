@@ -121,9 +121,9 @@ def test_an_interrupted_run_ends_with_the_same_bytes(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"start": "resnet-18"}, "starts from one of efficientnet-lite0, .* got 'resnet-18'"),
-        ({"supernet": "no"}, "--start trains a supernet"),
-        ({"retrain": "scratch"}, "got --retrain scratch"),
+        ({"start": "resnet-18"}, "pretrained network to start from .*resnet-18"),
+        ({"supernet": "no"}, "trains a supernet, got --supernet no"),
+        ({"retrain": "scratch"}, "keeps its weights, got --retrain scratch"),
         ({"space": "macro"}, "is the largest network of lite:"),
         ({"where": ["macs<=1K"]}, "1K|macs"),
         ({"space": "lite:resolution=64"}, "see 64 pixels, got 32"),

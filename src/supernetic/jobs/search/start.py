@@ -126,11 +126,6 @@ def starting_request(request: SearchRequest) -> tuple[SearchRequest, dict[str, A
     from ...pretrained.elastic import require_inside, space_text
 
     name = str(request.start)
-    space_text(name, SMALLEST)  # an unknown name is refused before anything is loaded
-    if request.supernet == "no":
-        raise InputError("--start trains a supernet, got --supernet no")
-    if request.retrain not in ("auto", "inherit", "none"):
-        raise InputError(f"--start goes on from the supernet's weights, got --retrain {request.retrain}")
     pixels = outline(request.data).resolution
     if request.space == AUTO:
         most = request.image_size or min(max(pixels, SMALLEST), RESOLUTIONS[PRETRAINED.index(name)])
