@@ -39,6 +39,7 @@ FINE_TUNING = {
     "weight_decay": 1e-5,
     "warmup": "0.2 epochs",
     "label_smoothing": 0.1,
+    "fixed_bn": True,
 }  # of pretrained networks
 TRAIN, SEARCH, COMPARE, FINISH = "train", "search", "compare", "finish"  # names of the steps in a run's timings
 TEST, EXPORT = "test", "export"

@@ -277,6 +277,10 @@ def _recipe(
     else:
         table = DEFAULT_RECIPE if choice is None else choice
         base = recipe(table) if isinstance(table, Mapping) else read_recipe(table)
+    if base.fixed_bn:
+        raise InputError(
+            "recipe: fixed_bn is for single networks: the networks of a supernet have no statistics in common"
+        )
     if sampler is None:
         chosen = base.sampler or named_sampler(SAMPLERS.get(space.sharing, "uniform"))
     else:
