@@ -11,6 +11,7 @@ features.safetensors, head.json, starts/    as of a transfer
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from .choose_space import AUTO
 from .request import SearchRequest
 
 if TYPE_CHECKING:
+    from ...nn.network import Network
     from ...pretrained import Pretrained
     from ...supernets.supernet import Supernet
 
@@ -39,7 +41,7 @@ SMALLEST = 96  # pixels that the largest network sees at least
 HELD_OUT = 0.2  # of the training images, by which the head's penalty is chosen
 HEAD_SHARE = 0.15  # of the time, at most, for the features that the head is fitted to
 HELD_OUT_STREAM = 32  # of random numbers
-RECIPE = {**FINE_TUNING, "title": "fine-tuning by the sandwich rule", "clip_norm": 5.0, "fixed_bn": False}
+RECIPE = {**FINE_TUNING, "title": "fine-tuning by the sandwich rule", "lr": 0.003, "clip_norm": 5.0, "fixed_bn": False}
 NETWORK_RECIPE = {**FINE_TUNING, "schedule": "linear"}  # of networks, in rounds over which the rate goes on falling
 MIN_STEPS = 10  # of the supernet, which begins with weights that are good already
 RECALIBRATION_IMAGES = 256  # for BN statistics: networks are larger than others here
@@ -79,19 +81,39 @@ class Start:
         """Features of some training images, then the head."""
         from ...networks.heads import chosen_rows, extract_features, fit_heads
 
-        network, rows = self.pretrained.network, chosen_rows(self.dataset, images, self.seed)
+        rows = chosen_rows(self.dataset, images, self.seed)
+
+        @cache
+        def network() -> Network:
+            return self._with_statistics()
 
         def features(run: Run) -> None:
-            extract_features(network, self.dataset, rows, run, send, self.device)
+            extract_features(network(), self.dataset, rows, run, send, self.device)
 
         def head(run: Run) -> None:
             import torch
             import torch.nn.functional as F
 
             targets = F.one_hot(torch.from_numpy(self.dataset.labels), len(self.dataset.classes)).float()
-            fit_heads(network, self._with_fewer(), self.dataset, targets, self.seed, run)
+            fit_heads(network(), self._with_fewer(), self.dataset, targets, self.seed, run)
 
         return [Step("features", FEATURES, features), Step("head", HEAD, head)]
+
+    def _with_statistics(self) -> Network:
+        """The network with BN statistics of these images: a supernet in training has those of each batch.
+
+        A head that was fitted to other features would be wrong from the first step on.
+        """
+        from copy import deepcopy
+
+        from ...datasets.batches import Batches
+        from ...derivation.recalibrate import fixed_images, recalibrate
+
+        network = deepcopy(self.pretrained.network).to(self.device)
+        resolution = network.blueprint.resolution
+        batches = Batches(self.dataset, "train", seed=self.seed, device=self.device, resolution=resolution)
+        recalibrate(network, fixed_images(batches, RECALIBRATION_IMAGES))
+        return network.eval()
 
     def _with_fewer(self) -> Dataset:
         """The data without a fifth of the training images; those for validation stay unseen."""

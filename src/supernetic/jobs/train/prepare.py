@@ -278,9 +278,7 @@ def _recipe(
         table = DEFAULT_RECIPE if choice is None else choice
         base = recipe(table) if isinstance(table, Mapping) else read_recipe(table)
     if base.fixed_bn:
-        raise InputError(
-            "recipe: fixed_bn is for single networks: the networks of a supernet have no statistics in common"
-        )
+        raise InputError("recipe: fixed_bn is for single networks: those of a supernet have no statistics in common")
     if sampler is None:
         chosen = base.sampler or named_sampler(SAMPLERS.get(space.sharing, "uniform"))
     else:

@@ -57,7 +57,7 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 DEFAULT = "short"
-RATES = (1e-2, 3.16e-2, 3.16e-3, 1e-1, 1e-3, 3.16e-4, 1e-4)  # the most promising first
+RATES = (1e-3, 3.16e-3, 3.16e-4, 1e-2, 1e-4, 3.16e-2, 1e-1)  # the most promising first
 DECAYS = (1e-4, 0.0, 1e-3, 3.16e-5, 3.16e-4, 1e-6, 3.16e-6)  # beside the recipe's own
 
 
