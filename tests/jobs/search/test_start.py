@@ -126,6 +126,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(
         ({"retrain": "scratch"}, "keeps its weights, got --retrain scratch"),
         ({"space": "macro"}, "is the largest network of lite:"),
         ({"where": ["macs<=1K"]}, "1K|macs"),
+        ({"recipe": {"fixed_bn": True}}, "fixed_bn is for single networks"),
         ({"space": "lite:resolution=64"}, "see 64 pixels, got 32"),
     ],
 )

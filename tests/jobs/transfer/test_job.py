@@ -192,4 +192,5 @@ def test_time_is_shared_out() -> None:
     assert rates >= 2
     assert (rates + decays) * length + steps == 1000
     assert divide_time(1000, 1, 0)[:2] == (0, 0)
+    assert divide_time(100, 1, None)[:3] == (1, 0, 16)  # against the head alone
     assert share_trials(14) == (7, 7) == (len(RATES), len(DECAYS))

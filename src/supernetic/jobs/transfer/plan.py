@@ -78,6 +78,6 @@ def divide_time(steps: float, workers: int, most_trials: int | None) -> tuple[in
 
 
 def share_trials(trials: int) -> tuple[int, int]:
-    """Trials of rates first, then of decays; a single one compares nothing."""
+    """Trials of rates first, then of decays; a single one still tells whether the head alone is better."""
     rates = min(len(RATES), trials if trials <= 4 else max(3, trials // 2))
-    return (rates, min(len(DECAYS), trials - rates)) if trials >= 2 else (0, 0)
+    return rates, min(len(DECAYS), trials - rates)
