@@ -86,7 +86,7 @@ def candidates(
         first = next((c.name for c in others if c.role == RANDOM), "")  # one will do, where time is short
         others = [c for c in others if c.role != RANDOM or c.name == first]
         sure = all(c.name == "cost/macs" for c in task.constraints)  # that controls keep the limits, and may be the one
-        turns = zip_longest(*((others, models) if sure else (models, others)))
+        turns = zip_longest(*((others, models) if sure and standard else (models, others)))
         in_turn = [c for turn in turns for c in turn if c is not None]
         taken = {c.name for c in in_turn[: max(1, most - len(own))]}
         models, others = [m for m in models if m.name in taken], [c for c in others if c.name in taken]
