@@ -46,6 +46,7 @@ SMALL = {
     "attentive": "resolutions=24+33+40,width=0.25,classes=10,in_channels=1",
     "scalenet": "resolution=32,classes=10,width=0.25,released=true",
     "scalenet-base": "resolution=32,classes=10,width=0.25",
+    "lite": "width=0.1,resolution=32,classes=10",
     "efficientnet": "resolution=32,classes=10",
     "mixed": "channels=8,resolution=14,in_channels=1",
 }

@@ -31,6 +31,7 @@ SPACES = {
     "scalenet": "supernetic.spaces.scalenet:ScaleNet",
     "scalenet-base": "supernetic.spaces.scalenet:ScaleNetBase",
     "efficientnet": "supernetic.spaces.efficientnet:EfficientNet",
+    "lite": "supernetic.spaces.lite:Lite",
     "mixed": "supernetic.spaces.mixed:Mixed",
     "deep-narrow": "supernetic.spaces.declared:deep_narrow",
     "shallow-wide": "supernetic.spaces.declared:shallow_wide",

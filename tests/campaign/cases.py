@@ -188,7 +188,7 @@ def limits() -> Iterator[Case]:
 CHOICES = {
     ("search", *SMALL, *ALONE, Q): (
         "--searcher", "--preset", "--sampler", "--stabiliser", "--balance", "--int8", "--device", "--precision",
-        "--supernet", "--evidence", "--augment", "--retrain",
+        "--supernet", "--evidence", "--augment", "--retrain", "--start",
     ),
     ("train", TINY, "--limit", "200", Q): ("--sampler", "--stabiliser", "--balance", "--device", "--precision",
                                            "--snapshots"),

@@ -159,3 +159,17 @@ def test_a_new_classifier_learns() -> None:
         optimiser.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_bn_may_keep_its_statistics_in_training() -> None:
+    network = macro().train()
+    x = torch.randn(8, 3, 16, 16, generator=torch.Generator().manual_seed(0))
+    network(x)
+    network.fix_statistics()
+    assert network.training
+    before = {n: b.clone() for n, b in network.named_buffers()}
+    logits = network.train()(x)
+    logits.sum().backward()
+    assert all(torch.equal(before[n], b) for n, b in network.named_buffers())
+    assert torch.allclose(logits, network.eval()(x), atol=1e-6)
+    assert all(p.grad is not None for n, p in network.named_parameters() if n.endswith("norm.weight"))

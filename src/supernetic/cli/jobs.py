@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
+from ..families.efficientnet_lite import PRETRAINED
 from .completion import complete_data, complete_one_of, complete_presets, complete_samplers
 from .display import open_display
 from .request_files import given_options, is_request_file, said_in_file
@@ -160,6 +161,13 @@ def search(
             help="Models to hand over: the recommended one and cheaper ones. [default: one per 10 min, up to 5]"
         ),
     ] = None,
+    start: Annotated[
+        str,
+        typer.Option(
+            help="Search inside a pretrained network: efficientnet-lite0, -lite1 or -lite2.",
+            autocompletion=complete_one_of(*PRETRAINED),
+        ),
+    ] = "",
     supernet: Annotated[
         str,
         typer.Option(
@@ -256,6 +264,7 @@ def search(
     }
     on_images: dict[str, Any] = {
         "minutes": minutes,
+        "start": start or None,
         "supernet": supernet,
         "evidence": evidence,
         "augment": augment,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BLOCK_STEPS = 5  # that several processes take before they agree on whether to go on
 SHORT_S = 0.5  # of measuring: below it, a look is enough
+SLOW = 2  # times the seconds that something is timed for: then the first time is taken as it is
 WARM_UP_STEPS = 2  # that are not timed: memory is allocated, kernels are chosen
 
 
@@ -108,7 +109,7 @@ def measure(
         typical = archs[int(order[len(order) // 2])]
         pair = tuple(space.blueprint(a) for a in (typical, largest or archs[int(order[-1])]))
         begin = perf_counter()
-        items = [(pair, retrain, seconds / 2, hardware.of_networks)] * workers
+        items = [(pair, retrain, seconds / 2, hardware.of_networks, True)] * workers
         measured = map_in_workers(_networks, items, workers, environments=hardware.environments())
         start = perf_counter() - begin - max(spent for *_, spent in measured)
     paces = np.mean([paces for paces, *_ in measured], axis=0)
@@ -133,7 +134,7 @@ def step_seconds(
     """
     from ..parallel.workers import map_in_workers
 
-    items = [((b,), recipe, seconds, hardware) for b in blueprints]
+    items = [((b,), recipe, seconds, hardware, False) for b in blueprints]
     measured = map_in_workers(_networks, items, workers, environments=hardware.environments())
     return [paces[0] for paces, *_ in measured]
 
@@ -185,9 +186,11 @@ def _endless(recipe: Recipe) -> Recipe:
 
 
 def _per_step(steps: Any, seconds: float) -> float:
-    """Mean seconds of a training's steps."""
+    """Mean seconds of a training's steps; where steps are slow, one is enough to warm up."""
+    begin = perf_counter()
     for _ in islice(steps, WARM_UP_STEPS if seconds >= SHORT_S else 1):
-        pass
+        if perf_counter() - begin >= seconds:
+            break
     begin, done = perf_counter(), 0
     for _ in steps:
         done += 1
@@ -197,8 +200,12 @@ def _per_step(steps: Any, seconds: float) -> float:
 
 
 def _per_evaluation(evaluate: Evaluator, archs: Sequence[Arch], seconds: float) -> float:
-    """Of two architectures, or of all together if that takes no longer than `seconds`."""
+    """Of one architecture if it is slow, of two, or of all together if that takes no longer than `seconds`."""
+    begin = perf_counter()
     evaluate(archs[:1])
+    first = perf_counter() - begin
+    if first > SLOW * seconds:
+        return first
     begin = perf_counter()
     evaluate(archs[:2])
     single = (perf_counter() - begin) / 2
@@ -210,16 +217,16 @@ def _per_evaluation(evaluate: Evaluator, archs: Sequence[Arch], seconds: float) 
 
 
 def _networks(
-    item: tuple[Sequence[Blueprint], Recipe, float, Hardware], report: Any
+    item: tuple[Sequence[Blueprint], Recipe, float, Hardware, bool], report: Any
 ) -> tuple[list[float], float, float]:
     """Of networks on images that are noise: seconds per step of each, seconds to classify an image with the first.
 
-    The third number is the seconds that measuring took.
+    The latter are 0 unless the item asks for them. The third number is the seconds that measuring took.
     """
     from ..networks.training import logits_of, one_thread, training
     from ..nn.network import build
 
-    blueprints, recipe, seconds, hardware = item
+    blueprints, recipe, seconds, hardware, classifies = item
     begin = perf_counter()
     paces: list[float] = []
     per_image = 0.0
@@ -230,7 +237,7 @@ def _networks(
             steps = training(network, blueprint.resolution, noise, _endless(recipe), 0, None, hardware)
             paces.append(_per_step(steps, seconds))
             report(len(paces), len(blueprints))
-            if len(paces) == 1:
+            if classifies and len(paces) == 1:
                 network.eval()
                 logits_of(network, blueprint.resolution, noise, "train")  # not timed: kernels are chosen
                 classified = perf_counter()

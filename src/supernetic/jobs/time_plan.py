@@ -28,10 +28,24 @@ NETWORK_RECIPE = {
     "label_smoothing": 0.1,
     "clip_norm": 5.0,
 }
+FINE_TUNING = {
+    "title": "short fine-tuning",
+    "source": "ours: a few epochs on a CPU",
+    "length": "10 epochs",
+    "batch_size": 32,
+    "augment": "flip",
+    "lr": 0.001,
+    "nesterov": True,
+    "weight_decay": 1e-5,
+    "warmup": "0.2 epochs",
+    "label_smoothing": 0.1,
+    "fixed_bn": True,
+}  # of pretrained networks
 TRAIN, SEARCH, COMPARE, FINISH = "train", "search", "compare", "finish"  # names of the steps in a run's timings
 TEST, EXPORT = "test", "export"
 PLANNED_SHARE = 0.97  # of the time
 EXPORT_S = 4.0  # seconds per model: files, ONNX, int8, latency and reading it again
+HEAD_S = 6.0  # seconds for fitting a new head to features
 REPORT_S = 6.0  # seconds for the rest: libraries that export needs, report
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,28 @@ def extract_features(
             send(Event("features", done=min(start + BATCH_IMAGES, len(rows)), total=len(rows)))
     plain, mirrored = (torch.cat(parts).float() for parts in zip(*found, strict=True))
     write(run.path / FEATURES, {"plain": plain, "mirrored": mirrored, "rows": torch.from_numpy(rows)}, {})
+
+
+@torch.inference_mode()
+def seconds_per_image(network: Network, dataset: Dataset, device: str = "cpu") -> float:
+    """Time for the features of an image and of its mirror image, from one batch.
+
+    Args:
+        network: The pretrained network.
+        dataset: The images.
+        device: Where the network runs.
+
+    Returns:
+        Seconds.
+    """
+    network = network.to(device).eval()
+    batches = Batches(dataset, "train", device=device, resolution=network.blueprint.resolution)
+    rows = dataset.splits["train"][: BATCH_IMAGES // 2]
+    with one_thread():
+        features_of(network, batches.at(rows[:2])[0])  # not timed: kernels are chosen
+        begin = perf_counter()
+        features_of(network, batches.at(rows)[0])
+    return 2 * (perf_counter() - begin) / len(rows)
 
 
 def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, seed: int, run: Run) -> None:

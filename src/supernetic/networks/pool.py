@@ -240,11 +240,11 @@ def metrics_of(logits: Logits, labels: Labels, split: str) -> Metrics:
 
 
 def dataset_of(loading: Mapping[str, Any]) -> Dataset:
-    """The data, loaded once in a process."""
+    """The data, loaded once in a process; those before the last are kept too."""
     return _loaded(json.dumps(dict(loading), sort_keys=True, default=str))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # a transfer has two, of the same images
 def _loaded(loading: str) -> Dataset:
     return load(**json.loads(loading))
 

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from ..datasets.augment import parse
 from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
+from ..errors import InputError
 from ..hardware import CPU, Hardware
+from ..nn.network import Network
 from ..objective import Metrics
 from ..runs.directory import Run
 from ..training.devices import accelerator_for
@@ -56,6 +58,10 @@ def training(
     Yields:
         The progress after each step.
     """
+    if recipe.fixed_bn:
+        if not isinstance(network, Network):
+            raise InputError("recipe: fixed_bn needs a network with a blueprint")
+        network.fix_statistics()
     augment = parse(recipe.augment) if recipe.augment else None
     together = accelerator_for(hardware, paths=paths)
     device = together.device if together else hardware.device

@@ -12,6 +12,7 @@ from ..blueprint import Blueprint, Layer, parts
 from ..capacity import require_weights
 from ..errors import InputError, UnknownNameError
 from .initialise import initialise
+from .norm import norms_of
 from .run import NO_REGULARISATION, Parts, Program, Regularisation
 from .unit import Unit
 
@@ -26,6 +27,7 @@ class Network(nn.Module):
     """
 
     _frozen: frozenset[str] = frozenset()  # names of layers that training leaves as they are
+    _fixed_statistics = False  # whether BN keeps its statistics in training
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__()
@@ -96,9 +98,16 @@ class Network(nn.Module):
                 unit.requires_grad_(name not in self._frozen)
         self.train(self.training)
 
+    def fix_statistics(self) -> None:
+        """Let BN normalise by the statistics that it has, in training too; its weights are trained."""
+        self._fixed_statistics = True
+        self.train(self.training)
+
     def train(self, mode: bool = True) -> Self:
-        """Set training mode; frozen layers stay in evaluation mode."""
+        """Set training mode; frozen layers, and BN whose statistics are fixed, stay in evaluation mode."""
         super().train(mode)
+        for norm in norms_of(self) if self._fixed_statistics else ():
+            norm.eval()
         for name in self._frozen:
             for unit in self._units[name].values():
                 unit.eval()

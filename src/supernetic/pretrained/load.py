@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
@@ -33,6 +33,13 @@ class Pretrained:
     classes: tuple[str, ...] = ()
     licence: str = ""
 
+    def at(self, resolution: int) -> Pretrained:
+        """The same network, with the same weights, for images of so many pixels."""
+        if resolution == self.network.blueprint.resolution:
+            return self
+        blueprint = at_resolution(self.network.blueprint, resolution)
+        return replace(self, network=with_weights(blueprint, self.network.state_dict()))
+
 
 def is_pretrained(name: str | PathLike[str]) -> bool:
     """Whether a text names a pretrained network that `load_pretrained` knows, installed or not."""
@@ -54,12 +61,11 @@ def load_pretrained(name: str | PathLike[str], resolution: int | None = None) ->
     text = str(name)
     if text in efficientnet_lite.NAMES:
         version = efficientnet_lite.NAMES.index(text)
-        weights = efficientnet_lite.read_weights(version)
-        network = with_weights(efficientnet_lite.blueprint_of(version, resolution), weights)
-        return Pretrained(text, network, efficientnet_lite.MEAN, efficientnet_lite.STD, (), efficientnet_lite.LICENCE)
-    if not is_model(text) and not Path(text).exists():
-        raise UnknownNameError("pretrained model", text, efficientnet_lite.NAMES)
-    network, card = load_model(text), read_card(text)
-    if resolution not in (None, network.blueprint.resolution):
-        network = with_weights(at_resolution(network.blueprint, resolution), network.state_dict())
-    return Pretrained(text, network, card.mean, card.std, card.classes, card.licence)
+        network = with_weights(efficientnet_lite.blueprint_of(version), efficientnet_lite.read_weights(version))
+        found = Pretrained(text, network, efficientnet_lite.MEAN, efficientnet_lite.STD, (), efficientnet_lite.LICENCE)
+    else:
+        if not is_model(text) and not Path(text).exists():
+            raise UnknownNameError("pretrained model", text, efficientnet_lite.NAMES)
+        card = read_card(text)
+        found = Pretrained(text, load_model(text), card.mean, card.std, card.classes, card.licence)
+    return found if resolution is None else found.at(resolution)

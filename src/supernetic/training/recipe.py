@@ -57,6 +57,8 @@ class Recipe:
 
     sync_bn: bool = False  # BN over the batches of all processes that train together, not over each one's part
 
+    fixed_bn: bool = False  # of a network: BN keeps the statistics that it began with, in place of each batch's
+
     initial_weights: Literal["he", "torch"] = "he"  # of a supernet; see `nn.initialise`
     sampler: Sampler | None = None  # of a supernet's paths; none for a network
     shared_lr: float = 1.0  # factor on the learning rate of stem and head, which every path trains
@@ -93,6 +95,7 @@ class Recipe:
         table["sync_bn"] = (
             self.sync_bn or None
         )  # recorded where it is used: records from before it was there stay valid
+        table["fixed_bn"] = self.fixed_bn or None  # likewise
         table["balance"] = None if self.balance == "none" else self.balance  # likewise
         table["initial_weights"] = None if self.initial_weights == "he" else self.initial_weights
         return {k: list(v) if isinstance(v, tuple) else v for k, v in table.items() if v is not None}

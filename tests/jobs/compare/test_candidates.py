@@ -72,3 +72,10 @@ def test_where_controls_may_break_a_limit_a_candidate_comes_first() -> None:
 def test_a_race_has_one_random_control() -> None:
     found, _ = candidates(task(1e7), CHOSEN, 0, {}, most=8)
     assert [c.role for c in found].count("random") == 1
+
+
+def test_beside_pretrained_networks_none_is_of_a_well_known_kind_and_candidates_come_first() -> None:
+    found, _ = candidates(task(1e7), CHOSEN, 0, {}, standard=False)
+    assert {c.role for c in found} == {"chosen", "largest", "random"}
+    (only,), _ = candidates(task(1e7), CHOSEN, 0, {}, standard=False, most=1)
+    assert only.arch == CHOSEN[0]

@@ -36,6 +36,7 @@ EVERY = {
     "attentive": "attentive:resolutions=12+16,width=0.1",
     "scalenet": "scalenet:width=0.1,resolution=16,released=true",
     "scalenet-base": "scalenet-base:width=0.1,resolution=16,released=true",
+    "lite": "lite:width=0.1,resolution=16",
     "mixed": "mixed:channels=4,resolution=8",
     "deep-narrow": "deep-narrow:resolution=16",
     "shallow-wide": "shallow-wide:resolution=16",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,15 @@ from supernetic.commands.resume import resume
 from supernetic.datasets import load
 from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters.model import load_model, read_card, verify
-from supernetic.jobs.transfer.job import transfer
-from supernetic.jobs.transfer.plan import divide_time, share_trials
+from supernetic.jobs.transfer.job import TransferJob, transfer
+from supernetic.jobs.transfer.plan import TransferPlan, divide_time, share_trials
 from supernetic.jobs.transfer.recipes import DECAYS, RATES, RECIPES, transfer_recipe
+from supernetic.jobs.transfer.request import TransferRequest
 from supernetic.jobs.transfer.result import TransferResult, TransferTable, read_transfer
+from supernetic.jobs.transfer.train import Trainings
+from supernetic.networks.pool import training_seconds
+from supernetic.progress import ignore
+from supernetic.runs.directory import open_run
 from supernetic.training.checkpoint import read
 
 SMALL: dict[str, Any] = {"image_size": 16, "limit": 300, "steps": 6, "trials": 2, "workers": 1, "int8": "no"}
@@ -141,6 +147,21 @@ def test_a_time_limit_is_planned(model: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_the_final_training_is_as_long_as_the_trials_were_fast(run: Path) -> None:
+    plan = replace(TransferPlan.from_settings(settings(run)["plan"]), seconds=1000.0, after=10.0)
+    tried = json.loads((run / "rates.json").read_text())["tried"]
+    paces = [training_seconds(run / "networks" / t["key"]) for t in tried]
+    job = TransferJob.prepare(TransferRequest.from_record(settings(run)["request"]), ignore)
+    with open_run(run, {k: v for k, v in settings(run).items() if k != "versions"}) as opened:
+        spent = sum(r["seconds"] for r in opened.read("timings.jsonl") if "task" in r and "step" not in r)
+        trainings = Trainings(job.blueprint, job.held_out, job.whole, plan, None, ignore)
+        length = trainings._length(opened, tried)
+        assert length == int((0.97 * 1000 - spent - 10) * sum(n for _, n in paces) / sum(s for s, _ in paces))
+        opened.append("timings.jsonl", [{"task": "rates", "seconds": 500.0}])
+        assert trainings._length(opened, tried) == length  # it was decided, and is kept
+        assert replace(trainings, plan=replace(plan, seconds=0.0))._length(opened, tried) == plan.steps
+
+
 def test_bad_requests_are_refused(model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="minutes or steps"):
         transfer(model, minutes=1, steps=3)
@@ -171,4 +192,5 @@ def test_time_is_shared_out() -> None:
     assert rates >= 2
     assert (rates + decays) * length + steps == 1000
     assert divide_time(1000, 1, 0)[:2] == (0, 0)
+    assert divide_time(100, 1, None)[:3] == (1, 0, 16)  # against the head alone
     assert share_trials(14) == (7, 7) == (len(RATES), len(DECAYS))

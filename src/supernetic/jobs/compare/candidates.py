@@ -49,6 +49,7 @@ def candidates(
     baselines: Mapping[str, Baseline],
     *,
     controls: bool = True,
+    standard: bool = True,
     most: int | None = None,
 ) -> tuple[list[Candidate], list[str]]:
     """The chosen networks by rising cost, then their controls; and remarks on controls that are missing.
@@ -63,6 +64,7 @@ def candidates(
         seed: Of the random controls.
         baselines: The user's own networks by name.
         controls: Whether there are any but the user's own.
+        standard: Whether networks of well-known kinds are among them; beside pretrained ones they would say nothing.
         most: Networks in all; chosen ones and controls, of which one is random, are then taken in turns, the user's own
             in any case.
 
@@ -79,12 +81,12 @@ def candidates(
         for name, baseline in baselines.items()
     ]
     remarks: list[str] = []
-    others = list(_controls(task, models, most_expensive, seed, remarks)) if controls else []
+    others = list(_controls(task, models, most_expensive, seed, remarks, standard)) if controls else []
     if most is not None:
         first = next((c.name for c in others if c.role == RANDOM), "")  # one will do, where time is short
         others = [c for c in others if c.role != RANDOM or c.name == first]
         sure = all(c.name == "cost/macs" for c in task.constraints)  # that controls keep the limits, and may be the one
-        turns = zip_longest(*((others, models) if sure else (models, others)))
+        turns = zip_longest(*((others, models) if sure and standard else (models, others)))
         in_turn = [c for turn in turns for c in turn if c is not None]
         taken = {c.name for c in in_turn[: max(1, most - len(own))]}
         models, others = [m for m in models if m.name in taken], [c for c in others if c.name in taken]
@@ -98,7 +100,12 @@ def costs_of_one(space: Space, arch: Arch) -> int:
 
 
 def _controls(
-    task: SearchProblem, models: Sequence[Candidate], most_expensive: Candidate, seed: int, remarks: list[str]
+    task: SearchProblem,
+    models: Sequence[Candidate],
+    most_expensive: Candidate,
+    seed: int,
+    remarks: list[str],
+    well_known: bool,
 ) -> Iterator[Candidate]:
     """The controls, those that say most first."""
     from ...networks import controls
@@ -107,7 +114,8 @@ def _controls(
     budget = most_expensive.macs if limit == inf else limit
 
     def standard(name: str, role: str, label: str, make: Callable[..., Blueprint]) -> Iterator[Candidate]:
-        yield from _standard(name, role, label, make, models[0], budget, most_expensive, remarks)
+        if well_known:
+            yield from _standard(name, role, label, make, models[0], budget, most_expensive, remarks)
 
     yield from standard("plain", PLAIN, "plain stack of 3x3 convolutions", controls.plain_network)
     yield from standard("resnet", RESNET, "ResNet", controls.resnet)

@@ -28,6 +28,7 @@ WHOLE = (0.0, 1.0)  # of a schedule
 ACCURACY = "valid/accuracy"  # what decides between networks, unless an objective says otherwise
 COMPARE, QUANTISE, TEST = "compare", "quantise", "test"  # names of the steps
 JUDGE, EXPORT = "judge", "export"
+RECALIBRATION_IMAGES = 1024  # that give a network of the supernet its BN statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +110,7 @@ class Comparison(NetworkTrainings):
         lengths: Steps of each network's training by name, for the run; None: the recipe's own length for all.
         compares_finished: Whether the recommended model and its controls were all trained to the end, so that they are
             compared after all of their training and not after the first round.
+        recalibration_images: Training images that give chosen networks their BN statistics.
     """
 
     space: Space
@@ -122,6 +124,7 @@ class Comparison(NetworkTrainings):
     derives: bool = True
     lengths: Callable[[Run, Sequence[Candidate]], Mapping[str, int]] | None = None
     compares_finished: bool = False
+    recalibration_images: int = RECALIBRATION_IMAGES
 
     @property
     def trains(self) -> bool:

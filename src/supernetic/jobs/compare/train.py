@@ -68,7 +68,12 @@ def _derive(
     if not needed or not comparison.derives or comparison.supernet is None:
         return {}
     supernet = comparison.supernet(run)
-    derived = {c.name: derive(supernet, architecture(c), comparison.dataset, seed=comparison.seed) for c in needed}
+    derived = {
+        c.name: derive(
+            supernet, architecture(c), comparison.dataset, images=comparison.recalibration_images, seed=comparison.seed
+        )
+        for c in needed
+    }
     (run.path / INHERITED_WEIGHTS).mkdir(exist_ok=True)
     for name, (network, _) in derived.items():
         weights = {n: t.detach().cpu().contiguous() for n, t in network.state_dict().items()}

@@ -37,7 +37,7 @@ from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
 from ...tracking import Track
 from ..compare.candidates import BASELINE, Candidate, candidates
-from ..compare.comparison import COMPARE, Comparison
+from ..compare.comparison import COMPARE, RECALIBRATION_IMAGES, Comparison
 from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
 from ..job import Job, Step, run_job
@@ -50,12 +50,23 @@ from ..train.supernet_run import trained_supernet
 from .choose_augment import MEASURED_LATER, choose_augment
 from .choose_space import check_budget, check_images, check_splits, choose_space, count_networks
 from .goals import Goals, resolve_goals, searcher_record, with_sizes
-from .plan import GENERATIONS, POPULATION, SearchPlan, plan_by_recipes, plan_by_time, plan_untrained
+from .plan import (
+    GENERATIONS,
+    MIN_SUPERNET_STEPS,
+    POPULATION,
+    SearchPlan,
+    plan_by_recipes,
+    plan_by_time,
+    plan_untrained,
+)
 from .race import Race
 from .request import SearchRequest
 from .result import PlannedSearch, SearchResult, read_result
 from .score import ACCURACY, MILLISECONDS, SCORE, SUBSET_TRAINING, Scoring
 from .settled import settled_search
+from .start import MIN_STEPS as MIN_STARTED_STEPS
+from .start import RECALIBRATION_IMAGES as STARTED_RECALIBRATION_IMAGES
+from .start import Start, start_of, starting_request
 from .step import SEARCH, FrontSearch
 
 if TYPE_CHECKING:
@@ -82,6 +93,7 @@ def search(
     objectives: Sequence[str | Objective] = (),
     minutes: float | None = None,
     keep: int | None = None,
+    start: str | None = None,
     supernet: str = "auto",
     evidence: str = "short",
     augment: str = "auto",
@@ -134,6 +146,8 @@ def search(
             the recipes' own lengths decide.
         keep: Models to hand over at most: the recommended one and cheaper ones. By default one for every ten minutes,
             at most 5.
+        start: A pretrained network, `efficientnet-lite0`, `-lite1` or `-lite2` (extra `pretrained`): the search is
+            among the networks inside of it, which keep its weights (docs/transfer.md).
         supernet: Whether a supernet is trained: `yes`, `no`, or `auto`: where nothing else can do what is asked for, or
             where there is no time limit.
         evidence: `short`: controls are trained for as long as all networks are in the first round of the race; `full`:
@@ -184,7 +198,7 @@ def search(
     """
     request = SearchRequest(
         data=source_of(data), space=space, objectives=objectives, where=where, minutes=minutes, keep=keep,
-        supernet=supernet, evidence=evidence, augment=augment,
+        start=start, supernet=supernet, evidence=evidence, augment=augment,
         preset=preset, searcher=searcher, evaluator=evaluator, population=population, generations=generations,
         evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
@@ -217,6 +231,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     workers: int
     reasons: tuple[str, ...]  # why this space, and why a supernet or none
     decides: str = ACCURACY  # the metric of validation images by which networks are compared
+    start: Start | None = None  # the pretrained network that the supernet begins with
     sketch: bool = False  # whether this is a dry run, which measures less
 
     @classmethod
@@ -229,11 +244,14 @@ class SearchJob(Job[SearchPlan, SearchResult]):
                 f"minutes, got {request.minutes:g}"
             )
         goals = _goals(request)
+        loading: Mapping[str, Any] = {}
+        if request.start is not None:
+            request, loading = starting_request(request)
         supernet, reason = _needs_supernet(request, goals)
         meant = _meant(request)
         for line in meant:
             send(Event("prepare", line))
-        training, reasons = _training(request, goals, send)
+        training, reasons = _training(request, goals, loading, send)
         decides, why = _decides(goals)
         for line in (reason, *why):
             send(Event("prepare", line))
@@ -251,7 +269,8 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         baselines = _baselines(request, training)
         workers = training.hardware.workers(request.workers)
         reasons = (*meant, *reasons, reason, *why, *told)
-        return cls(request, goals, training, recipe, baselines, supernet, mode, workers, reasons, decides)
+        start = start_of(request, training.space, training.dataset, training.hardware.device)
+        return cls(request, goals, training, recipe, baselines, supernet, mode, workers, reasons, decides, start)
 
     @property
     def title(self) -> str:
@@ -277,8 +296,13 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         latency = dict(LATENCY_ENGINE) if MILLISECONDS in names else {}
         own, training = self.request.evaluator, self.training
         return Scoring(
-            self.space, training.dataset, names, training.seed, latency, own, self.supernet, training.hardware
-        )
+            self.space, training.dataset, names, training.seed, latency, own, self.supernet, training.hardware,
+            images=self._recalibration_images,
+        )  # fmt: skip
+
+    @property
+    def _recalibration_images(self) -> int:
+        return RECALIBRATION_IMAGES if self.start is None else STARTED_RECALIBRATION_IMAGES
 
     # --- plan ---------------------------------------------------------------------------------------------------------
 
@@ -287,9 +311,12 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         if earlier is not None:
             return SearchPlan.from_settings(earlier["plan"])
         begin = perf_counter()
-        decision = self._augmentation()
-        plan = self._plan_work(spent + perf_counter() - begin)
-        return replace(plan, augment=decision.augment, augment_reason=decision.reason)
+        decision, minutes = self._augmentation(), self.request.minutes
+        images, head = 0, 0.0
+        if self.start is not None:
+            images, head = self.start.head_images(None if minutes is None else 60 * minutes)
+        plan = self._plan_work(spent + perf_counter() - begin + head)
+        return replace(plan, augment=decision.augment, augment_reason=decision.reason, head_images=images)
 
     def _augmentation(self) -> AugmentDecision:
         """As requested, as a recipe file says, or by a short measurement."""
@@ -312,6 +339,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         if request.minutes is not None and trains:
             return plan_by_time(
                 self._speed(), request.minutes, models=models, workers=self.workers, supernet=self.supernet,
+                least_steps=MIN_SUPERNET_STEPS if self.start is None else MIN_STARTED_STEPS,
                 controls=0 if request.evidence == NO_EVIDENCE else CONTROL_KINDS,
                 room=count_networks(self.space, self.goals.where), spent=spent, searcher=(population, generations),
                 requested={TRAIN: request.steps, SEARCH: request.evaluations, COMPARE: request.network_steps},
@@ -454,7 +482,10 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             chosen = list(dict.fromkeys(map(scoring.space.canonical, archs)))
             controls = self.request.evidence != NO_EVIDENCE
             most = plan.networks if plan.rounds else None
-            return candidates(problem(run), chosen, training.seed, self.baselines, controls=controls, most=most)
+            return candidates(
+                problem(run), chosen, training.seed, self.baselines, controls=controls, most=most,
+                standard=self.start is None,
+            )  # fmt: skip
 
         contenders = plan.networks if plan.rounds else 0
         front = FrontSearch(
@@ -466,7 +497,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             supernet=supernet if self.supernet else None, scorer=scorer, candidates=entries, baselines=self.baselines,
             compares_finished=self.request.evidence == FULL_EVIDENCE and bool(plan.limit),
             hardware=self.hardware.of_networks, decides=self.decides,
-            int8=require_mode(self.request.int8),
+            int8=require_mode(self.request.int8), recalibration_images=self._recalibration_images,
         )  # fmt: skip
         race = Race(comparison, plan, plan.models, self.request.evidence, self.goals.where)
         if plan.rounds:
@@ -478,8 +509,14 @@ class SearchJob(Job[SearchPlan, SearchResult]):
 
             write_preview(run, training.dataset, AugmentDecision(plan.augment, plan.augment_reason), training.seed)
 
+        def train_supernet(run: Run) -> None:
+            if self.start is not None:
+                self.start.load_into(training.supernet, run)
+            training.fit(run, send)
+
         latency = [Step("latency", LATENCY, measure_latency)] if scoring.latency else []
-        train = [Step(TRAIN, SUPERNET, lambda run: training.fit(run, send))] if self.supernet else []
+        head = [] if self.start is None else self.start.steps(plan.head_images, send)
+        train = [*head, Step(TRAIN, SUPERNET, train_supernet)] if self.supernet else []
         return [
             Step("augment", AUGMENT, preview),
             *latency,
@@ -544,6 +581,7 @@ def _needs_supernet(request: SearchRequest, goals: Goals) -> tuple[bool, str]:
     objectives = [o.name for o in goals.objectives if o.name not in DECIDING]  # those are measured in the race
     names = [*objectives, *(c.name for c in goals.where)]
     given = {
+        "--start": request.start is not None,
         f"--retrain {request.retrain}": request.retrain in ("inherit", "none"),
         "--recipe": request.recipe is not None,
         "--steps": request.steps is not None,
@@ -563,12 +601,14 @@ def _needs_supernet(request: SearchRequest, goals: Goals) -> tuple[bool, str]:
     return True, "a supernet is trained: there is no time limit"
 
 
-def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[PreparedTraining, tuple[str, ...]]:
+def _training(
+    request: SearchRequest, goals: Goals, more: Mapping[str, Any], send: OnEvent
+) -> tuple[PreparedTraining, tuple[str, ...]]:
     """The data checked, the space chosen (and why), the supernet's training prepared, the budget checked."""
     from ...datasets import outline
 
     asked = request.image_size, request.valid, request.skip_bad
-    loading = loading_of(request.data, request.limit, request.seed, *asked)
+    loading = {**loading_of(request.data, request.limit, request.seed, *asked), **more}
     dataset = outline(**loading)  # images are decoded once, when their size is known
     check_splits(dataset)
     hardware = settle_hardware(request.device, request.precision, 1, request.threads)
@@ -580,6 +620,7 @@ def _training(request: SearchRequest, goals: Goals, send: OnEvent) -> tuple[Prep
         text if isinstance(request.space, str) else space, loading, hardware=hardware, dataset=dataset,
         sampler=request.sampler, recipe=request.recipe, steps=request.steps, stabiliser=request.stabiliser,
         balance=request.balance, classes_alike=_decides(goals)[0] != ACCURACY, on_event=send,
+        start=request.start,
     )  # fmt: skip
     notes = check_images(training.dataset)
     budget = check_budget(training.supernet.space, goals.where)

@@ -57,6 +57,7 @@ class SearchPlan(Result):
     start: float = 0.0  # seconds until a training is at work in another process
     augment: str = ""  # how training images vary
     augment_reason: str = ""
+    head_images: int = 0  # that the head of a pretrained network is fitted to; 0: there is none
     seconds: Mapping[str, float] = field(default_factory=dict)  # empty if nothing was measured
 
     @property
@@ -73,7 +74,10 @@ class SearchPlan(Result):
             "finish": round(self.finish, 1),
             "seconds": {k: round(s, 1) for k, s in self.seconds.items()},
         }
-        return {**dataclasses.asdict(self), **rounded}
+        table = {**dataclasses.asdict(self), **rounded}
+        if not self.head_images:  # recorded where there is one: plans from before it was there stay valid
+            del table["head_images"]
+        return table
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> SearchPlan:
@@ -92,6 +96,8 @@ class SearchPlan(Result):
             EXPORT: f"export {_count(self.models, 'model')} and report",
         }
         told = [f"training images vary by {self.augment}. {self.augment_reason}"] if self.augment else []
+        if self.head_images:
+            told.append(f"fit a new head to features of {self.head_images:,} images")
         left_out = {
             TRAIN: not self.supernet_steps,
             SEARCH: not self.evaluations,
@@ -172,6 +178,7 @@ def plan_by_time(
     models: int,
     workers: int,
     supernet: bool = False,
+    least_steps: int = MIN_SUPERNET_STEPS,
     controls: int = 0,
     room: int | None = None,
     most: int = POPULATION * GENERATIONS,
@@ -187,6 +194,7 @@ def plan_by_time(
         models: How many are handed over at most.
         workers: Trainings at a time.
         supernet: Whether a supernet is trained.
+        least_steps: Of it, below which it says nothing.
         controls: Networks of the race that are no candidates, at most.
         room: How many different networks satisfy the limits, if that is known.
         most: Evaluations beyond which more do not help.
@@ -205,7 +213,7 @@ def plan_by_time(
     seconds = {TRAIN: 0.0, SEARCH: 0.0, COMPARE: 0.0, FINISH: 0.0, TEST: 0.0, EXPORT: export}
     supernet_steps = 0
     if supernet:
-        supernet_steps = given.get(TRAIN) or max(MIN_SUPERNET_STEPS, int(SUPERNET_SHARE * left / speed.supernet_step))
+        supernet_steps = given.get(TRAIN) or max(least_steps, int(SUPERNET_SHARE * left / speed.supernet_step))
         seconds[TRAIN] = supernet_steps * speed.supernet_step
     race = max(0.0, RACE_SHARE * (left - seconds[TRAIN]) * workers)
     sizes = race_sizes(race, workers, room, controls)

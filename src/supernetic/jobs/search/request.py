@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from ...datasets.balance import AUTO, check_way
-from ...errors import UnknownNameError
+from ...errors import InputError, UnknownNameError
 from ...evaluators import Evaluator
+from ...families.efficientnet_lite import PRETRAINED
 from ...objective import Constraint, Objective
 from ...samplers.step import Sampler
 from ...searchers import Searcher
@@ -33,6 +34,7 @@ class SearchRequest(Request):
     where: Sequence[str | Constraint] = ()
     minutes: float | None = None
     keep: int | None = None
+    start: str | None = None
     supernet: str = "auto"
     evidence: str = "short"
     augment: str = "auto"
@@ -78,6 +80,17 @@ class SearchRequest(Request):
         if self.supernet not in SUPERNET_MODES:
             raise UnknownNameError("choice of a supernet", self.supernet, SUPERNET_MODES)
         require_mode(self.int8)
+        if self.start is not None:
+            self._check_start(self.start)
+
+    def _check_start(self, start: str) -> None:
+        """Whether a pretrained network is known, and nothing contradicts it."""
+        if start not in PRETRAINED:
+            raise UnknownNameError("pretrained network to start from", start, PRETRAINED)
+        if self.supernet == "no":
+            raise InputError("a search that starts from a pretrained network trains a supernet, got --supernet no")
+        if self.retrain == "scratch":
+            raise InputError("a search that starts from a pretrained network keeps its weights, got --retrain scratch")
 
     @property
     def models(self) -> int:

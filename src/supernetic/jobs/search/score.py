@@ -23,6 +23,7 @@ from ...runs.directory import Run
 from ...runs.files import ENSEMBLE, LATENCY
 from ...runs.records import read_json
 from ...space import Arch, Space
+from ..compare.comparison import RECALIBRATION_IMAGES
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
@@ -56,6 +57,7 @@ class Scoring:
         supernet: Whether there is a supernet to ask.
         hardware: Where networks without a supernet are scored.
         voters: What the rank ensemble is made of, where a run has decided that already; else `PROXIES`.
+        images: Training images that give a network of the supernet its BN statistics.
     """
 
     space: Space
@@ -67,6 +69,7 @@ class Scoring:
     supernet: bool = True
     hardware: Hardware = CPU
     voters: tuple[str, ...] = ()
+    images: int = RECALIBRATION_IMAGES
 
     @property
     def proxies(self) -> tuple[str, ...]:
@@ -111,7 +114,7 @@ class Scoring:
         parts: list[Evaluator] = [CostEvaluator(self.space, tuple(costs))]
         if supernet is not None:
             images, metrics = scoring_images(self.dataset, self.seed), dict.fromkeys([SCORE, ACCURACY, *valid])
-            parts.append(SupernetEvaluator(supernet, images, tuple(metrics), seed=self.seed))
+            parts.append(SupernetEvaluator(supernet, images, tuple(metrics), images=self.images, seed=self.seed))
         if proxies:
             from ...evaluators.proxies import ProxyEvaluator
 

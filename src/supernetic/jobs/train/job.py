@@ -25,7 +25,7 @@ from ...samplers.step import Draw, Sampler
 from ...space import Space
 from ...tracking import Track
 from ..job import Job, Step, run_job
-from .prepare import TRAIN, PreparedTraining, loading_of, prepare_training
+from .prepare import TRAIN, PreparedTraining, loading_of, prepare_training, pretrained_options
 from .request import TrainRequest
 from .supernet_run import TASK
 
@@ -81,7 +81,8 @@ def train(
         processes: Processes that share each batch, on a CPU with `threads` each, or one per GPU.
         snapshots: Steps, or shares of them such as `10%,50%`, whose weights are kept for `robustness`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
-        start: A finished run of the same space to take the weights from.
+        start: A finished run of the same space to take the weights from; or `efficientnet-lite0`, `-lite1`, `-lite2`,
+            for the space `lite` around it.
         seed: Of all randomness.
         image_size: Pixels of the side that networks are trained and tested at. By default the space's or the data's.
         valid: Validation images: their number or, below 1, their share of the training images, which they are cut
@@ -174,15 +175,18 @@ class TrainJob(Job[TrainPlan, TrainResult]):
         request.check_texts()
         training = prepare_training(
             request.space,
-            loading_of(
-                request.data,
-                request.limit,
-                request.seed if request.split_seed is None else request.split_seed,
-                request.image_size,
-                request.valid,
-                request.skip_bad,
-                request.calibrate,
-            ),
+            {
+                **loading_of(
+                    request.data,
+                    request.limit,
+                    request.seed if request.split_seed is None else request.split_seed,
+                    request.image_size,
+                    request.valid,
+                    request.skip_bad,
+                    request.calibrate,
+                ),
+                **pretrained_options(request.start),
+            },
             seed=request.seed,
             hardware=settle_hardware(request.device, request.precision, request.processes, request.threads),
             sampler=request.sampler,

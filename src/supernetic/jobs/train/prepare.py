@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...families.efficientnet_lite import PRETRAINED
 from ...hardware import Hardware
 from ...progress import Event, OnEvent, ignore
 from ...runs.directory import Run
@@ -192,7 +193,7 @@ def prepare_training(
         steps: Length in place of the recipe's.
         stabiliser: What takes the place of skips, such as `skip` or `skip:identity`.
         latency: A run or file with measured latencies, for samplers with budgets in milliseconds.
-        start: A finished run of the same space to take the weights from.
+        start: A finished run of the same space to take the weights from, or the name of a pretrained network.
         balance: How classes of unequal size are balanced: `none`, `weights`, `sampling` or `auto`.
         classes_alike: Whether networks are compared by a metric in which every class counts alike, for `auto`.
         on_event: Receives what is done with images that do not fit into memory.
@@ -207,7 +208,7 @@ def prepare_training(
     dataset = outline(**loading) if dataset is None else dataset
     fitted, notes = fit_space(space, dataset)
     fitted = stabilised(fitted, stabiliser)
-    parent = None if start is None else str(Path(start).resolve())
+    parent = None if start is None else str(start) if str(start) in PRETRAINED else str(Path(start).resolve())
     settled = _recipe(recipe, sampler, steps, fitted)
     supernet = untrained(fitted, stabiliser, seed, parent, settled.initial_weights)
     dataset, more = _as_networks_take_it(dataset, supernet, fitted, loading, on_event)
@@ -276,6 +277,8 @@ def _recipe(
     else:
         table = DEFAULT_RECIPE if choice is None else choice
         base = recipe(table) if isinstance(table, Mapping) else read_recipe(table)
+    if base.fixed_bn:
+        raise InputError("recipe: fixed_bn is for single networks: those of a supernet have no statistics in common")
     if sampler is None:
         chosen = base.sampler or named_sampler(SAMPLERS.get(space.sharing, "uniform"))
     else:
@@ -307,6 +310,15 @@ def loading_of(
     skipped = skipped_files(data) if skip_bad else {}
     options = image_options(image_size, valid) | ({} if calibrate is None else {"calibrate": calibrate})
     return {"source": full_source(data), "limit": limit, "seed": seed, **options, **skipped}
+
+
+def pretrained_options(start: str | Path | None) -> dict[str, Any]:
+    """Arguments of `datasets.load` that a pretrained network needs: its preprocessing; none for the name of a run."""
+    if str(start) not in PRETRAINED:
+        return {}
+    from ...pretrained.efficientnet_lite import MEAN, STD
+
+    return {"normalisation": [list(MEAN), list(STD)], "gray": False}
 
 
 def skipped_files(data: str | Path) -> dict[str, Any]:

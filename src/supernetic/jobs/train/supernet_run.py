@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import RunError
+from ...families.efficientnet_lite import PRETRAINED
 from ...runs.directory import naming_damage, read_settings, require_settings
 from ...runs.files import SETTINGS, SUPERNET
 from ...runs.space_record import space_of
@@ -118,14 +119,20 @@ def finished_weights(path: Path) -> Path:
 
 
 def untrained(space: Space, stabiliser: str, seed: int, start: str | None = None, weights: str = "he") -> Supernet:
-    """A supernet with random weights, or with those of the run that it starts from."""
+    """A supernet with random weights, or with those that it starts from: of a run, or of a pretrained network."""
     from ...supernets.supernet import Supernet
     from ...training.checkpoint import read
 
     beginning = stabiliser.partition(":")[2] or "random"
     zero_residual = space.sharing == "elastic"
     supernet = Supernet(space, seed=seed, zero_residual=zero_residual, stabiliser=beginning, weights=weights)
-    if start is not None:
+    if start is not None and start in PRETRAINED:
+        from ...pretrained import load_pretrained
+        from ...pretrained.elastic import require_inside, start_from
+
+        require_inside(space, start)
+        start_from(supernet, load_pretrained(start).network)
+    elif start is not None:
         settings = read_settings(start)
         require_supernet(start, settings, data=False)
         theirs = space_of(Path(start), settings)

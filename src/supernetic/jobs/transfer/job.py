@@ -15,7 +15,7 @@ from ...datasets import DataLike, Dataset, source_of
 from ...datasets.loading import outline, read
 from ...errors import InputError
 from ...hardware import Hardware, settle_hardware
-from ...networks.heads import BATCH_IMAGES, chosen_rows, extract_features, features_of, fit_heads
+from ...networks.heads import chosen_rows, extract_features, fit_heads, seconds_per_image
 from ...networks.pool import dataset_of
 from ...parallel.workers import kept_workers
 from ...pretrained import Pretrained, load_pretrained
@@ -37,7 +37,7 @@ from ...runs.trust import opens_runs, require_name
 from ..compare.comparison import EXPORT, QUANTISE, TEST, NetworkTrainings
 from ..compare.int8 import require_mode
 from ..job import Job, Step, run_job
-from ..time_plan import EXPORT_S, PLANNED_SHARE, REPORT_S
+from ..time_plan import EXPORT_S, HEAD_S, PLANNED_SHARE, REPORT_S
 from ..train.prepare import full_source
 from .finish import export, quantise, test
 from .plan import FEATURE_SHARE, TransferPlan, divide_time, share_trials
@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 HELD_OUT = 0.2  # of the training images, as in AttentiveNAS
 SMALLEST = 96  # pixels: smaller images are enlarged, because pretrained networks halve them five times
 TEACHER_SHARE = 0.5  # that a teacher counts beside the labels
-HEAD_S = 6.0  # seconds for fitting heads
-TIMED_S = 3.0  # for which a training step is timed
+TIMED_S = 0.4  # for which training steps are timed: one, mostly; the trials tell more
 
 
 @opens_runs
@@ -198,9 +197,10 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         hardware = settle_hardware(request.device, request.precision).of_networks
         own = load_pretrained(request.model)
         source = full_source(request.data)
-        resolution = request.image_size or _resolution(outline(source).resolution, own.network.blueprint.resolution)
-        pretrained = load_pretrained(request.model, resolution)
-        options = _options(source, request, pretrained, resolution)
+        pixels = outline(source).resolution
+        resolution = request.image_size or _resolution(pixels, own.network.blueprint.resolution)
+        pretrained = own.at(resolution)
+        options = _options(source, request, pretrained, min(resolution, pixels))
         has_valid = "valid" in read(source).given
         shares = {"held_out": HELD_OUT, "whole": 0}
         made = {}
@@ -262,38 +262,19 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         from ..speed import step_seconds
 
         begin = perf_counter()
-        per_image = self._seconds_per_image()
+        per_image = seconds_per_image(self.pretrained.network, self.dataset, self.hardware.device)
         test = len(self.dataset.splits["test"]) * per_image / 2 * (2 if self.whole.int8 else 1)
         after = test + EXPORT_S + REPORT_S
         left = PLANNED_SHARE * limit - spent - after - HEAD_S
         fitted = max(min(images, 2 * len(self.dataset.classes)), min(images, int(FEATURE_SHARE * left / per_image)))
         if self.request.layers == "head":
             return TransferPlan(model, "head", fitted, 0, 0, 0, 0, self.workers, limit)
-        pace = step_seconds(
-            [self.blueprint], self.whole.recipe, 1, min(TIMED_S, 0.02 * limit), hardware=self.hardware
-        )[0]  # fmt: skip
+        pace = step_seconds([self.blueprint], self.whole.recipe, 1, TIMED_S, hardware=self.hardware)[0]
         left -= fitted * per_image + perf_counter() - begin
         rates, decays, trial_steps, steps = divide_time(left / pace, self.workers, self.request.trials)
         return TransferPlan(
-            model, self.request.layers, fitted, rates, decays, trial_steps, steps, self.workers, limit
+            model, self.request.layers, fitted, rates, decays, trial_steps, steps, self.workers, limit, after
         )  # fmt: skip
-
-    def _seconds_per_image(self) -> float:
-        """For features of an image and of its mirror image."""
-        import torch
-
-        from ...datasets.batches import Batches
-        from ...networks.training import one_thread
-
-        network = self.pretrained.network.to(self.hardware.device)
-        batches = Batches(self.dataset, "train", device=self.hardware.device, resolution=self.resolution)
-        rows = self.dataset.splits["train"][: BATCH_IMAGES // 2]
-        with one_thread(), torch.inference_mode():
-            x, _ = batches.at(rows)
-            features_of(network, x[:2])
-            begin = perf_counter()
-            features_of(network, batches.at(rows)[0])
-        return 2 * (perf_counter() - begin) / len(rows)
 
     @property
     def blueprint(self) -> Any:
@@ -387,13 +368,12 @@ def _resolution(data: int, own: int) -> int:
 
 
 def _options(source: str, request: TransferRequest, pretrained: Pretrained, resolution: int) -> dict[str, Any]:
-    """Arguments of `datasets.load`, but for the held-out part."""
+    """Arguments of `datasets.load`, but for the held-out part; all that the headers of images say is said here."""
     gray = pretrained.network.blueprint.in_channels == 1
-    smaller = {"resolution": resolution} if resolution < outline(source).resolution else {}
     limit = {} if request.limit is None else {"limit": request.limit}
     normalisation = [list(pretrained.mean), list(pretrained.std)]
     return {
-        "source": source, "gray": gray, **smaller, **limit, "calibrate": 0, "seed": request.seed,
+        "source": source, "gray": gray, "resolution": resolution, **limit, "calibrate": 0, "seed": request.seed,
         "normalisation": normalisation,
     }  # fmt: skip
 

@@ -31,10 +31,11 @@ class TransferPlan(Result):
     steps: int  # of the final training; 0: only the head is trained
     workers: int
     seconds: float = 0.0  # of everything, as far as it is known; 0: no time was given
+    after: float = 0.0  # seconds of it for what comes after the final training
 
     def to_settings(self) -> dict[str, Any]:
         """A table for `run.toml`."""
-        return {**dataclasses.asdict(self), "seconds": round(self.seconds, 2)}
+        return {**dataclasses.asdict(self), "seconds": round(self.seconds, 2), "after": round(self.after, 2)}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> TransferPlan:
@@ -77,6 +78,6 @@ def divide_time(steps: float, workers: int, most_trials: int | None) -> tuple[in
 
 
 def share_trials(trials: int) -> tuple[int, int]:
-    """Trials of rates first, then of decays; a single one compares nothing."""
+    """Trials of rates first, then of decays; a single one still tells whether the head alone is better."""
     rates = min(len(RATES), trials if trials <= 4 else max(3, trials // 2))
-    return (rates, min(len(DECAYS), trials - rates)) if trials >= 2 else (0, 0)
+    return rates, min(len(DECAYS), trials - rates)

@@ -13,23 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, UnknownNameError
+from ..time_plan import FINE_TUNING
 
 if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 RECIPES: Mapping[str, Mapping[str, Any]] = {
-    "short": {
-        "title": "short fine-tuning",
-        "source": "ours: a few epochs on a CPU",
-        "length": "10 epochs",
-        "batch_size": 32,
-        "augment": "crop+flip",
-        "lr": 0.01,
-        "nesterov": True,
-        "weight_decay": 1e-5,
-        "warmup": "0.2 epochs",
-        "label_smoothing": 0.1,
-    },
+    "short": FINE_TUNING,
     "attentive": {
         "title": "AttentiveNAS, transfer to other data",
         "source": "AttentiveNAS, appendix G: learning rate and weight decay are searched",
@@ -67,7 +57,7 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 DEFAULT = "short"
-RATES = (1e-2, 3.16e-2, 3.16e-3, 1e-1, 1e-3, 3.16e-4, 1e-4)  # the most promising first
+RATES = (1e-3, 3.16e-3, 3.16e-4, 1e-2, 1e-4, 3.16e-2, 1e-1)  # the most promising first
 DECAYS = (1e-4, 0.0, 1e-3, 3.16e-5, 3.16e-4, 1e-6, 3.16e-6)  # beside the recipe's own
 
 

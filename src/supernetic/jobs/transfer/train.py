@@ -13,9 +13,11 @@ from ...blueprint import Blueprint
 from ...networks.heads import read_head
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
-from ...runs.files import NETWORK_TRAININGS, RATES, STARTS, TRANSFER, WEIGHTS
+from ...runs.files import NETWORK_TRAININGS, RATES, STARTS, TIMINGS, TRANSFER, WEIGHTS
 from ..compare.comparison import NetworkTrainings
-from .plan import TransferPlan
+from ..compare.last_training import decided
+from ..time_plan import PLANNED_SHARE
+from .plan import MIN_STEPS, TransferPlan
 from .recipes import DECAYS
 from .recipes import RATES as LEARNING_RATES
 
@@ -82,10 +84,8 @@ class Trainings:
         start = run.path / STARTS / read_head(run)["starts"]["all"]
         record: dict[str, Any] = {"weights": str(start.relative_to(run.path)), "kept": "head", "steps": 0, "reason": ""}
         if self.plan.steps and not found["fails"]:
-            best = found["best"]
-            parts = self._parts()
-            shares = [self.plan.steps * (i + 1) // len(parts) - self.plan.steps * i // len(parts) for i in
-                      range(len(parts))]  # fmt: skip
+            best, parts, length = found["best"], self._parts(), self._length(run, found["tried"])
+            shares = [length * (i + 1) // len(parts) - length * i // len(parts) for i in range(len(parts))]
             keys: list[str] = []
             for frozen, steps in zip(parts, shares, strict=True):
                 if not steps:
@@ -104,6 +104,22 @@ class Trainings:
         elif found["fails"]:
             record["reason"] = "no learning rate was better than the head alone on the held-out images"
         run.write(TRANSFER, json.dumps(record, indent=1) + "\n")
+
+    def _length(self, run: Run, tried: Sequence[dict[str, Any]]) -> int:
+        """Steps: those of the plan, or as many as fit into what is left of the time, at the pace of the trials."""
+        if not self.plan.seconds or not tried:
+            return self.plan.steps
+
+        def lengths() -> dict[str, int]:
+            from ...networks.pool import training_seconds
+
+            spent = sum(float(r["seconds"]) for r in run.read(TIMINGS) if "task" in r and "step" not in r)
+            left = PLANNED_SHARE * self.plan.seconds - spent - self.plan.after
+            paces = [training_seconds(run.path / NETWORK_TRAININGS / t["key"]) for t in tried]
+            seconds, steps = sum(s for s, _ in paces), sum(n for _, n in paces)
+            return {"steps": max(MIN_STEPS, int(left * steps / seconds)) if seconds else self.plan.steps}
+
+        return decided(run, "train", lengths)["steps"]
 
     def _train_one(self, run: Run, task: Training) -> Trained:
         from ...networks.pool import train_all
