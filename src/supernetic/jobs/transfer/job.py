@@ -18,7 +18,8 @@ from ...hardware import Hardware, settle_hardware
 from ...networks.heads import BATCH_IMAGES, chosen_rows, extract_features, features_of, fit_heads
 from ...networks.pool import dataset_of
 from ...parallel.workers import kept_workers
-from ...pretrained import Pretrained, load_pretrained
+from ...pretrained import Pretrained, fitting_resolution, load_pretrained
+from ...pretrained.timm_models import PREFIX as TIMM
 from ...progress import Event, OnEvent
 from ...reports.transfer import write_transfer
 from ...runs.directory import Run, write_atomically
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 HELD_OUT = 0.2  # of the training images, as in AttentiveNAS
-SMALLEST = 96  # pixels: smaller images are enlarged, because pretrained networks halve them five times
 TEACHER_SHARE = 0.5  # that a teacher counts beside the labels
 HEAD_S = 6.0  # seconds for fitting heads
 TIMED_S = 3.0  # for which a training step is timed
@@ -172,7 +172,8 @@ def _table(requests: Sequence[TransferRequest], folder: Path, dry_run: bool, on_
 
 
 def _short(text: str) -> str:
-    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in Path(text).stem).strip("-")
+    plain = text.partition("@")[0] if text.startswith(TIMM) else Path(text).stem
+    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in plain).strip("-")
     return require_name(name or "data")
 
 
@@ -198,7 +199,9 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         hardware = settle_hardware(request.device, request.precision).of_networks
         own = load_pretrained(request.model)
         source = full_source(request.data)
-        resolution = request.image_size or _resolution(outline(source).resolution, own.network.blueprint.resolution)
+        resolution = request.image_size or fitting_resolution(
+            outline(source).resolution, own.network.blueprint.resolution
+        )
         pretrained = load_pretrained(request.model, resolution)
         options = _options(source, request, pretrained, resolution)
         has_valid = "valid" in read(source).given
@@ -379,11 +382,6 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         """The report, once there is something to report."""
         if (path / NETWORKS).exists():
             write_transfer(path)
-
-
-def _resolution(data: int, own: int) -> int:
-    """The data's, but not too small for a pretrained network, nor larger than what it knows."""
-    return min(max(data, SMALLEST), max(own, SMALLEST))
 
 
 def _options(source: str, request: TransferRequest, pretrained: Pretrained, resolution: int) -> dict[str, Any]:
