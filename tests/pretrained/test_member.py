@@ -43,7 +43,8 @@ def test_weights_stay_and_the_classifier_is_new(tmp_path: Path) -> None:
 
 def test_gray_images(tmp_path: Path) -> None:
     found = pretrained_member(str(saved(tmp_path / "m")), 4, 1, 96)
-    assert found.normalisation == (pytest.approx((0.2,)), pytest.approx((0.5,)))
+    (mean,), (std,) = found.normalisation
+    assert (mean, std) == pytest.approx((0.2, 0.5))
     network = found.build().eval()
     assert isinstance(network, OfGrayImages)
     x = torch.randn(2, 1, 96, 96)

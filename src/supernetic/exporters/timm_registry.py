@@ -52,7 +52,7 @@ def supernetic_network(pretrained: bool = False, **options: Any) -> Network:
     """
     given = dict(options.pop("pretrained_cfg", None) or {})
     config = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-    place = config.get("file")
+    place = str(config.get("file") or "")
     if config.get("source") != "local-dir" or not place:
         raise InputError(f"{TIMM_NAME} is made from a model directory: timm.create_model('local-dir:DIRECTORY')")
     network: Any = load_model(place)

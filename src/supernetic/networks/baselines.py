@@ -160,7 +160,7 @@ def _from_text(baseline: Baseline) -> Any:
 def _from_timm(baseline: Baseline) -> Any:
     name = baseline.source.removeprefix(TIMM_PREFIX)
     try:
-        import timm  # type: ignore[import-not-found]
+        import timm
     except ImportError:
         raise InputError(
             f"the baseline {baseline.source} needs timm, which is not installed: pip install timm"

@@ -245,7 +245,7 @@ class _Reader:
         elif called in (torch.relu, torch.nn.functional.relu, "relu", "relu_"):
             self._activate(node, "relu")
         elif called in ("mean", torch.mean):
-            self._require(node, len(node.args) > 1 and node.args[1] in ((2, 3), [2, 3]))
+            self._require(node, bool(list(node.args[1:]) in ([(2, 3)], [[2, 3]])))
             self._add(node, "gap")
         else:
             self._refuse(node)
