@@ -83,7 +83,10 @@ def finish(
 @app.command()
 def transfer(
     model: Annotated[
-        str, typer.Argument(help="Model directory, or efficientnet-lite0, -lite1, -lite2; several between commas.")
+        str,
+        typer.Argument(
+            help="Model directory, efficientnet-lite0, -lite1, -lite2, or timm:NAME; several between commas."
+        ),
     ],
     data: Annotated[
         str, typer.Argument(help="Images: a name or a folder; several between commas.", autocompletion=complete_data)

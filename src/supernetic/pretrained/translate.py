@@ -13,7 +13,7 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from io import StringIO
 from math import log2
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, fx, nn
@@ -234,10 +234,9 @@ class _Reader:
             self._require(node, len(inputs) == 2)
             self._join(node, "sum", inputs)
         elif called in (torch.cat, torch.concat):
-            dimension = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else 0)
-            self._require(node, dimension == 1)
-            listed: Any = node.args[0]
-            self._join(node, "concat", list(listed))
+            listed, *dimension = node.args
+            self._require(node, [*dimension, *node.kwargs.values()] == [1])
+            self._join(node, "concat", list(cast(Any, listed)))
         elif called in (torch.flatten, "flatten"):
             self._flatten(node)
         elif called in (torch.nn.functional.dropout, "contiguous"):
@@ -245,7 +244,7 @@ class _Reader:
         elif called in (torch.relu, torch.nn.functional.relu, "relu", "relu_"):
             self._activate(node, "relu")
         elif called in ("mean", torch.mean):
-            self._require(node, bool(list(node.args[1:]) in ([(2, 3)], [[2, 3]])))
+            self._require(node, list(node.args[1:]) in ([(2, 3)], [[2, 3]]))
             self._add(node, "gap")
         else:
             self._refuse(node)

@@ -89,8 +89,8 @@ def transfer(
     takes all of them. The test split is read once, at the end. The same call continues a run that was interrupted.
 
     Args:
-        model: A model directory, or `efficientnet-lite0`, `-lite1`, `-lite2` (extra `pretrained`). Several models, or
-            several data sets, give a table: each pair is a run of its own in the folder `out`.
+        model: A model directory, `efficientnet-lite0`, `-lite1`, `-lite2` (extra `pretrained`), or `timm:NAME` (extra
+            `timm`). Several models, or several data sets, give a table: each pair is a run in the folder `out`.
         data: Images: a name, a folder, an `.npz` or an archive; arrays `(images, labels)`, or a torch `Dataset`. A list
             of names or folders is several data sets.
         minutes: The time for everything, shared out over the pairs. By default the recipe says how long.
