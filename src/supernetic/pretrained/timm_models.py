@@ -10,6 +10,9 @@ convolutions, BN and the usual activations. Only names of timm's own registry ar
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -82,11 +85,12 @@ def _created(text: str, name: str, weights: str) -> nn.Module:
         torch.manual_seed(FRESH_SEED)
         if not weights:
             try:
-                downloaded: nn.Module = package.create_model(name, pretrained=True)
+                with _quiet_hub():
+                    downloaded: nn.Module = package.create_model(name, pretrained=True)
             except Exception as error:  # of the network, of the hub, of timm
                 why = " ".join(str(error).split())[:160]
                 advice = f"give a file of them ({PREFIX}{name}@FILE) or begin with random ones (@{FRESH})"
-                raise InputError(f"the weights of {text} cannot be had ({why}): {advice}") from None
+                raise InputError(f"the weights of {text} cannot be had: {advice} ({why})") from None
             return downloaded
         if weights == FRESH:
             made: nn.Module = package.create_model(name)
@@ -102,6 +106,18 @@ def _created(text: str, name: str, weights: str) -> nn.Module:
         line = str(error).splitlines()[-1].strip()[:160]
         raise InputError(f"{weights} does not hold the weights of {name}: {line}") from None
     return module
+
+
+@contextmanager
+def _quiet_hub() -> Iterator[None]:
+    """The hub tells of every attempt to reach it; one error at the end is enough."""
+    logger = logging.getLogger("huggingface_hub")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _stored(path: Path) -> dict[str, Tensor]:
