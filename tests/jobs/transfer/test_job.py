@@ -183,7 +183,7 @@ def test_time_is_shared_out() -> None:
 @pytest.mark.slow
 def test_a_killed_transfer_goes_on_and_ends_with_the_same_bytes(model: Path, tmp_path: Path) -> None:
     """Killed by the system while layers are freed one after the other; what comes out is the same to the byte."""
-    options = ["--image-size", "16", "--limit", "300", "--steps", "90", "--trials", "2", "--workers", "1"]
+    options = ["--image-size", "16", "--limit", "300", "--steps", "60", "--trials", "0", "--workers", "1"]
     command = [sys.executable, "-m", "supernetic.cli", "transfer", str(model), "embedded", *options, "--int8", "no"]
     command += ["--layers", "gradual", "--quiet", "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, stdout=subprocess.DEVNULL)
@@ -200,7 +200,7 @@ def test_a_killed_transfer_goes_on_and_ends_with_the_same_bytes(model: Path, tmp
     names = ["features.safetensors", "head.json", "rates.json", "transfer.json", "predictions.json", "exported.json"]
     weights = [p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").glob("**/*.safetensors")]
     kept = [str(w) for w in weights if "checkpoints" not in w.parts]
-    assert len(kept) >= 8  # features, two starts, two trials, three parts, the model
+    assert len(kept) == 7  # features, two starts, three parts, the model
     for name in (*names, *kept):
         assert (killed / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
