@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .evaluators.supernet import SupernetEvaluator
     from .exporters.fine_tuned import save
     from .exporters.model import load_model as load
+    from .exporters.timm_registry import register_timm
     from .exporters.transform import transform
     from .jobs.detect.job import detect
     from .jobs.finish.job import finish
@@ -113,6 +114,7 @@ _HOMES = {
     "rank": "commands.rank.command",
     "read_request": "commands.read_request",
     "read_trials": "trials",
+    "register_timm": "exporters.timm_registry",
     "report": "commands.report",
     "resume": "commands.resume",
     "sample": "commands.sample",
@@ -176,6 +178,7 @@ __all__ = [
     "rank",
     "read_request",
     "read_trials",
+    "register_timm",
     "report",
     "resume",
     "sample",

@@ -4,6 +4,8 @@
     nb101-3, attentive-a0           an architecture that has a name in a paper
     nasbench201:cells=2/ARCH        any architecture of a space
     runs/demo/models/model-1        the architecture of an exported model, with fresh weights
+    pretrained:efficientnet-lite0   with weights from elsewhere: what `pretrained.load_pretrained` takes, timm's too
+    timm:resnet18@fresh             a network of timm's with fresh weights
     mine.py, mine.py:wide           a function build(classes, in_channels, resolution), or `wide`, in a Python file
 
 The first three have their CPU size, unless the text says `size=full`. A setting with several numbers, as in
@@ -39,6 +41,7 @@ FAMILIES = {
 # The five cells of "Small Data, Big Decisions".
 NB101_CELLS = {f"nb101-{i}": ("nasbench101", f"small-data-{i}") for i in range(1, 6)}
 MODEL_FILE = "model.json"
+PRETRAINED, TIMM = "pretrained:", "timm:"
 MODEL_NAMES = (*FAMILIES, *NB101_CELLS)
 MODEL_SIZES = ("cpu", "full")
 CPU_SETTINGS: dict[str, dict[str, Any]] = {  # by space: the settings of its CPU size
@@ -88,6 +91,12 @@ def parse_models(text: str, classes: int, in_channels: int, resolution: int, siz
         from .networks.baselines import baseline
 
         return [CandidateModel(text, baseline(text, *shape))]
+    if text.startswith(PRETRAINED):
+        from .pretrained.member import pretrained_member
+
+        return [CandidateModel(text, pretrained_member(text.removeprefix(PRETRAINED), *shape))]
+    if text.startswith(TIMM):
+        return [CandidateModel(text, _of_timm(text, shape))]
     if isfile(join(text, MODEL_FILE)):
         return [CandidateModel(text, _of_run(text, shape))]
     where, slash, arch = text.rpartition("/")
@@ -167,6 +176,18 @@ def _of_run(path: str, shape: Shape) -> Blueprint:
 
     *layers, last = Blueprint.from_json(verify(path)["blueprint"])
     return _require(path, Blueprint((*layers, last._replace(c_out=shape.classes))), shape)
+
+
+def _of_timm(text: str, shape: Shape) -> Blueprint:
+    """A network of timm's without its weights, for the images of the data."""
+    from .pretrained import load_pretrained
+    from .pretrained.timm_models import is_fresh
+
+    if not is_fresh(text):
+        raise InputError(f"say {PRETRAINED}{text} for its weights, or {text.partition('@')[0]}@fresh for random ones")
+    first, *layers, last = load_pretrained(text, shape.resolution).network.blueprint
+    layers = [first._replace(c_in=shape.in_channels), *layers]
+    return _require(text, Blueprint((*layers, last._replace(c_out=shape.classes))), shape)
 
 
 def _require(name: str, blueprint: Blueprint, shape: Shape) -> Blueprint:

@@ -94,6 +94,7 @@ def test_every_public_job_has_its_command() -> None:
         "optimise",
         "read_request",
         "read_trials",
+        "register_timm",
         "save",
         "transform",
     }  # objects

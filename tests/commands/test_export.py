@@ -197,6 +197,17 @@ def test_a_model_can_be_copied_under_another_name(run: Path, tmp_path: Path) -> 
         export(model)
 
 
+def test_a_file_for_torch_export_is_written_on_request_and_kept(run: Path, tmp_path: Path) -> None:
+    export(run, name="model-1", int8="no", pt2=True)
+    model = run / "models/model-1"
+    program = torch.export.load(model / "model.pt2").module()
+    x = torch.randn(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        assert torch.allclose(program(x), load_model(model)(x), atol=1e-5)
+    export(model, name="copy", out=tmp_path)
+    assert (tmp_path / "copy/model.pt2").exists()
+
+
 def test_what_cannot_be_exported_is_named(run: Path, tmp_path: Path) -> None:
     for name in ("../x", "a/b", "", ".hidden"):
         with pytest.raises(InputError, match="a model's name"):

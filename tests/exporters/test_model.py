@@ -86,7 +86,7 @@ def content(directory: Path) -> dict[str, bytes]:
 
 
 def test_what_is_saved_is_what_is_loaded(network: Network, card: Card, tmp_path: Path) -> None:
-    record = save_model(tmp_path / "models" / "model-1", network, card, int8=QUANTISED)
+    record = save_model(tmp_path / "models" / "model-1", network, card, int8=QUANTISED, program=True)
     directory = tmp_path / "models" / "model-1"
     assert {p.name for p in directory.iterdir()} == FILES
     assert sorted(p.name for p in directory.parent.iterdir()) == ["model-1"]
@@ -130,6 +130,31 @@ def test_saving_again_changes_nothing(network: Network, card: Card, tmp_path: Pa
     assert len(quick) == 1, "ONNX is written once"
     save_model(tmp_path / "b", network, card)
     assert content(tmp_path / "a") == before == content(tmp_path / "b"), "equal bytes wherever it is written"
+
+
+def test_a_file_for_torch_export_can_be_added_and_is_kept(network: Network, card: Card, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", network, card)
+    assert "model.pt2" not in content(tmp_path / "m")
+    save_model(tmp_path / "m", network, card, program=True)
+    before = content(tmp_path / "m")
+    assert save_model(tmp_path / "m", network, card)["sha256"]["model.pt2"]
+    assert content(tmp_path / "m") == before
+    assert b"PK" in before["model.pt2"][:4]  # the real one
+
+
+def test_a_directory_of_an_earlier_version_gets_what_timm_reads(network: Network, card: Card, tmp_path: Path) -> None:
+    save_model(tmp_path / "m", network, card)
+    config = json.loads((tmp_path / "m/config.json").read_text())
+    assert config["architecture"] == "supernetic_network"
+    assert config["pretrained_cfg"]["input_size"] == [3, 15, 15]
+    record = json.loads((tmp_path / "m/model.json").read_text())
+    (tmp_path / "m/config.json").unlink()
+    del record["sha256"]["config.json"]
+    record["sha256"]["model.json"] = exporter._own_digest(record)
+    (tmp_path / "m/model.json").write_text(json.dumps(record))
+    load_model(tmp_path / "m")
+    save_model(tmp_path / "m", network, card)
+    assert json.loads((tmp_path / "m/config.json").read_text()) == config
 
 
 def test_other_numbers_or_weights_replace_it_whole(
@@ -186,7 +211,7 @@ def test_received_words_about_a_quantised_file_are_checked(network: Network, car
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_a_changed_file_is_noticed(network: Network, card: Card, tmp_path: Path, name: str) -> None:
-    save_model(tmp_path / "m", network, card, int8=QUANTISED)
+    save_model(tmp_path / "m", network, card, int8=QUANTISED, program=True)
     file = tmp_path / "m" / name
     data = bytearray(file.read_bytes())
     at = data.index(b"1234") if b"1234" in data else len(data) // 2
@@ -195,13 +220,13 @@ def test_a_changed_file_is_noticed(network: Network, card: Card, tmp_path: Path,
     with pytest.raises(RunError, match=name) as caught:
         load_model(tmp_path / "m")
     assert "\n" not in str(caught.value)
-    save_model(tmp_path / "m", network, card, int8=QUANTISED)
+    save_model(tmp_path / "m", network, card, int8=QUANTISED, program=True)
     load_model(tmp_path / "m")
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_a_missing_file_is_noticed(network: Network, card: Card, tmp_path: Path, name: str) -> None:
-    save_model(tmp_path / "m", network, card, int8=QUANTISED)
+    save_model(tmp_path / "m", network, card, int8=QUANTISED, program=True)
     (tmp_path / "m" / name).unlink()
     with pytest.raises(RunError, match=name):
         load_model(tmp_path / "m")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 import torch
 
 from supernetic.errors import InputError, RunError, TrustError
+from supernetic.networks import baselines
 from supernetic.networks.baselines import Baseline, baseline, from_record
+from supernetic.nn.torchvision_package import torchvision
 from supernetic.runs.trust import trusting
 
 GOOD = """
@@ -130,8 +133,20 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         baseline(tmp_path / "none.py", 10, 3, 8)
 
 
-@pytest.mark.skipif(find_spec("timm") is not None, reason="timm is installed")
-def test_timm_is_asked_for_by_name() -> None:
-    with pytest.raises(InputError, match="needs timm, which is not installed"):
+@pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed")
+def test_networks_of_timm(monkeypatch: pytest.MonkeyPatch) -> None:
+    torchvision()
+    timm = import_module("timm")
+    create = timm.create_model
+    monkeypatch.setattr(timm, "create_model", lambda name, pretrained, **options: create(name, **options))
+    network = baseline("timm:mobilenetv2_035", 10, 3, 32)  # without the download
+    assert network.costs()[1] == sum(p.numel() for p in create("mobilenetv2_035", num_classes=10).parameters())
+    with pytest.raises(InputError, match="timm:none cannot be built: Unknown model"):
+        baseline("timm:none", 10, 3, 32)
+
+
+def test_timm_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"timm:resnet18 needs timm: pip install .supernetic\[timm\]"):
         baseline("timm:resnet18", 10, 3, 32)
     assert Baseline("timm:resnet18", "", 10, 3, 32).record()["source"] == "timm:resnet18"

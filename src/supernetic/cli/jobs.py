@@ -363,7 +363,7 @@ def select(
         list[str],
         typer.Option(
             metavar="<models>",
-            help="Models to compare: names, or a .txt file with one per line. Repeatable. [default: six]",
+            help="Models to compare: names, pretrained:NAME, or a .txt file, one per line. Repeatable. [default: six]",
         ),
     ] = [],  # noqa: B006
     sizes: Annotated[str, typer.Option(help="Sizes of the subsets: auto, or images such as 250,500,1000.")] = "auto",
@@ -603,7 +603,7 @@ def detect(
     backbone: Annotated[
         str,
         typer.Argument(
-            help="Backbone: a model directory, efficientnet-lite0, or the name of a network (fresh weights)."
+            help="Backbone: a model directory, efficientnet-lite0, timm:NAME, or the name of a network (fresh weights)."
         ),
     ],
     data: Annotated[

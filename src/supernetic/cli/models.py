@@ -83,7 +83,10 @@ def finish(
 @app.command()
 def transfer(
     model: Annotated[
-        str, typer.Argument(help="Model directory, or efficientnet-lite0, -lite1, -lite2; several between commas.")
+        str,
+        typer.Argument(
+            help="Model directory, efficientnet-lite0, -lite1, -lite2, or timm:NAME; several between commas."
+        ),
     ],
     data: Annotated[
         str, typer.Argument(help="Images: a name or a folder; several between commas.", autocompletion=complete_data)
@@ -198,6 +201,7 @@ def export(
     name: Annotated[str, typer.Option(help="Name of the one model to export. [default: all that were chosen]")] = "",
     out: ModelOut = "",
     int8: Int8 = "auto",
+    pt2: Annotated[bool, typer.Option("--pt2", help="Write model.pt2 too, for torch.export.load.")] = False,
     optuna: Annotated[
         str, typer.Option(help="SQLite file or URL: write the trials there as an Optuna study NAME, and no models.")
     ] = "",
@@ -207,7 +211,15 @@ def export(
     """Write finished models: weights, ONNX files (run and compared), model card."""
     from ..commands.export import export as job
 
-    result = job(source, name=name or None, out=out or None, int8=int8, optuna=optuna or None, trust_code=trust_code)
+    result = job(
+        source,
+        name=name or None,
+        out=out or None,
+        int8=int8,
+        pt2=pt2,
+        optuna=optuna or None,
+        trust_code=trust_code,
+    )
     print_result(result, as_json)
 
 

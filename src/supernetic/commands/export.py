@@ -17,7 +17,7 @@ from ..ranking.int8 import Facts, difference_text
 from ..reading import exists
 from ..result import Result
 from ..runs.directory import SETTINGS, naming_damage, open_run, read_settings
-from ..runs.files import MODEL_RECORD
+from ..runs.files import MODEL_PROGRAM, MODEL_RECORD
 from ..runs.records import NetworkRecord, int8_of, read_networks
 from ..runs.trust import opens_runs, require_name
 from ..trials import read_trials
@@ -58,13 +58,14 @@ def export(
     out: str | Path | None = None,
     name: str | None = None,
     int8: str = "auto",
+    pt2: bool = False,
     optuna: str | Path | None = None,
     trust_code: bool = False,
 ) -> ExportResult:
     """Export all chosen networks of a search's run, or one by `name`; or a model directory again.
 
     Models go to `OUT/NAME`, by default `RUN/models/NAME`. A model directory is verified and written in place, or to
-    `OUT` or under another `name`; it gets the ONNX file if it had none. Its quantised file is kept. Networks of a run
+    `OUT` or under another `name`; it gets the ONNX file if it had none. Its other files are kept. Networks of a run
     that were not quantised there are quantised now, if the run's images are still there.
 
     Args:
@@ -72,6 +73,7 @@ def export(
         out: The directory in which model directories are made.
         name: The network of the run to export, or the new name of the model.
         int8: Whether models have a quantised file too: `auto` (where the extra `export` is installed) or `no`.
+        pt2: Whether models have a file for torch.export too, `model.pt2`.
         optuna: Export no models but the trials of the search, finished or not: into this storage of Optuna, a SQLite
             file or a URL. The study is called `name`, by default like the run.
         trust_code: Run Python code that a run directory names (docs/received-runs.md).
@@ -94,17 +96,23 @@ def export(
         target = path if out is None and name is None else Path(out or path.resolve().parent) / (name or card.name)
         quantised = read_int8(path) if quantises else None
         with naming_damage(path / MODEL_RECORD):
-            save_model(target, network, replace(card, name=name or card.name), int8=quantised)
+            program = pt2 or exists(path / MODEL_PROGRAM)
+            save_model(target, network, replace(card, name=name or card.name), int8=quantised, program=program)
             return ExportResult((_exported(target),))
     if not exists(path / SETTINGS):
         raise RunError(f"{path} is neither a run (it has no {SETTINGS}) nor a model directory")
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
     with open_run(path, settings) if out is None else nullcontext(), naming_damage(path):
-        return export_run(path, out=out, name=name, int8=int8)
+        return export_run(path, out=out, name=name, int8=int8, pt2=pt2)
 
 
 def export_run(
-    run: str | Path, *, out: str | Path | None = None, name: str | None = None, int8: str = "auto"
+    run: str | Path,
+    *,
+    out: str | Path | None = None,
+    name: str | None = None,
+    int8: str = "auto",
+    pt2: bool = False,
 ) -> ExportResult:
     """Export the networks of a run; for callers that hold the run's lock.
 
@@ -113,6 +121,7 @@ def export_run(
         out: The directory in which model directories are made; `RUN/models` by default.
         name: The one network to export, a control too; by default all chosen ones.
         int8: Whether models have a quantised file too: `auto` or `no`.
+        pt2: Whether models have a file for torch.export too.
 
     Returns:
         The model directories, and notes on networks that were left out.
@@ -131,7 +140,7 @@ def export_run(
         notes += [f"{r.name} was left out: {reason}" for r in requested if (reason := missing_weights(path, r))]
         requested = [r for r in requested if not missing_weights(path, r)]
     quantised, more = _quantised(path, requested) if require_mode(int8) and have_onnx() else ({}, [])
-    paths = [export_network(path, r, out=out, int8=quantised.get(r.name)) for r in requested]
+    paths = [export_network(path, r, out=out, int8=quantised.get(r.name), program=pt2) for r in requested]
     return ExportResult(tuple(map(_exported, paths)), (*notes, *more))
 
 

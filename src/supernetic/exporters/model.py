@@ -4,6 +4,8 @@
     model.json          blueprint, preprocessing, classes, settings, metrics, and the SHA-256 of every file
     model.onnx          the same network for onnxruntime
     model.int8.onnx     the same in 8-bit integers
+    model.pt2           the same for torch.export, if it was asked for
+    config.json         what timm reads of a directory of its own (`timm_registry`)
     labels.txt          the classes, one per line, in the order of the logits
     README.md           all of it in words
 
@@ -32,23 +34,31 @@ from ..nn.network import Network, with_weights
 from ..reading import exists, parse_json, read_bytes, reason
 from ..runs.directory import DAMAGE, TEMPORARY, temporary_name
 from ..runs.durable import sync_appended, sync_directory
-from ..runs.files import MODEL_INT8
+from ..runs.files import MODEL_CONFIG, MODEL_INT8, MODEL_PROGRAM
 from ..runs.records import MetricValues, int8_of
 from ..runs.trust import require_name
 from .card import Card, page
 from .int8 import Int8
 from .onnx import INPUT, OUTPUT, require_onnx, write_onnx
+from .program import write_program
 
 FORMAT = 1
 MAX_RESOLUTION = 4096  # pixels; a received card must not make `predict` fill the memory
 WEIGHTS, RECORD, ONNX, LABELS, README = "model.safetensors", "model.json", "model.onnx", "labels.txt", "README.md"
-INT8 = MODEL_INT8
-FILES = {WEIGHTS, RECORD, ONNX, INT8, LABELS, README}
+INT8, PROGRAM, CONFIG = MODEL_INT8, MODEL_PROGRAM, MODEL_CONFIG
+FILES = {WEIGHTS, RECORD, ONNX, INT8, PROGRAM, CONFIG, LABELS, README}
+TIMM_NAME = "supernetic_network"  # of all our networks in timm's registry
 SIZES = ("bytes", "float_bytes")  # what `model.json` says about the quantised file beside what was measured
 
 
 def save_model(
-    directory: Path, network: Network, card: Card, *, onnx: bool = True, int8: Int8 | None = None
+    directory: Path,
+    network: Network,
+    card: Card,
+    *,
+    onnx: bool = True,
+    int8: Int8 | None = None,
+    program: bool = False,
 ) -> dict[str, Any]:
     """Write a model directory, unless it holds this very model already.
 
@@ -58,6 +68,7 @@ def save_model(
         card: What is said about it.
         onnx: Whether to write an ONNX file too.
         int8: The same network quantised, if there is to be a file of that too.
+        program: Whether to write a file for torch.export too.
 
     Returns:
         The content of `model.json`.
@@ -73,7 +84,7 @@ def save_model(
         **card.to_json(),
         "blueprint": [{**layer._asdict(), "inputs": list(layer.inputs)} for layer in network.blueprint],
     }
-    known = _there(directory, record, weights, onnx, int8)
+    known = _there(directory, record, weights, onnx, int8, program)
     with _errors(directory):
         place = directory.resolve()
         temporary, old = temporary_name(place), _old(place)
@@ -82,7 +93,7 @@ def save_model(
         try:
             if known is None:
                 temporary.mkdir(parents=True)
-                known = _fill(temporary, network, card, weights, record, onnx, int8)
+                known = _fill(temporary, network, card, weights, record, onnx, int8, program)
                 if place.exists():
                     shutil.rmtree(old, ignore_errors=True)
                     os.replace(place, old)
@@ -102,6 +113,7 @@ def _fill(
     record: dict[str, Any],
     onnx: bool,
     int8: Int8 | None,
+    program: bool,
 ) -> dict[str, Any]:
     """Write all files; the record is completed and returned."""
     deviation = (
@@ -110,6 +122,10 @@ def _fill(
     facts = None if int8 is None else _with_sizes(directory, int8)
     if int8 is not None:
         _put(directory / INT8, int8.data)
+    if program:
+        write_program(network, directory / PROGRAM, channels=card.channels, resolution=card.resolution)
+        _sync(directory / PROGRAM)
+    _put(directory / CONFIG, (json.dumps(_config(card, network), indent=1) + "\n").encode())
     labels = "".join(f"{' '.join(name.split())}\n" for name in card.classes)
     _put(directory / WEIGHTS, weights)
     _put(directory / LABELS, labels.encode(errors="replace"))  # names of folders need not be valid text
@@ -126,6 +142,26 @@ def _fill(
         _sync(directory / ONNX)
     _sync(directory)
     return whole
+
+
+def _config(card: Card, network: Network) -> dict[str, Any]:
+    """What timm wants to know of a model in a directory; the network itself is in `model.json`."""
+    return {
+        "architecture": TIMM_NAME,
+        "num_classes": network.blueprint.classes,
+        "num_features": network.num_features,
+        "pretrained_cfg": {
+            "input_size": [card.channels, card.resolution, card.resolution],
+            "fixed_input_size": True,
+            "interpolation": "bicubic",
+            "crop_pct": 1.0,
+            "crop_mode": "center",
+            "mean": list(card.mean),
+            "std": list(card.std),
+            "num_classes": network.blueprint.classes,
+            "label_names": list(card.classes),
+        },
+    }
 
 
 def _with_sizes(directory: Path, int8: Int8) -> dict[str, float | None]:
@@ -253,7 +289,7 @@ def _check(network: Network, card: Card) -> None:
 
 
 def _there(
-    directory: Path, record: dict[str, Any], weights: bytes, onnx: bool, int8: Int8 | None
+    directory: Path, record: dict[str, Any], weights: bytes, onnx: bool, int8: Int8 | None, program: bool
 ) -> dict[str, Any] | None:
     """The record of the directory, if it holds this very model whole; refuses a directory of something else."""
     if not directory.exists():
@@ -269,6 +305,7 @@ def _there(
         return None
     same = all(present.get(k) == v for k, v in record.items()) and present["sha256"][WEIGHTS] == _digest(weights)
     same = same and (present["onnx"] is not None) >= onnx and _has_int8(directory, present, int8)
+    same = same and CONFIG in present["sha256"] and (PROGRAM in present["sha256"]) >= program
     return present if same else None
 
 

@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ from torch import Tensor, nn
 from ..errors import InputError, RunError
 from ..nn.counting import counted
 from ..nn.run import NO_REGULARISATION, Regularisation
+from ..nn.torchvision_package import torchvision
 from ..runs.trust import current_policy, digest_of, name_code, read_code, require_trust
 
 TIMM_PREFIX = "timm:"
@@ -159,13 +161,13 @@ def _from_text(baseline: Baseline) -> Any:
 
 def _from_timm(baseline: Baseline) -> Any:
     name = baseline.source.removeprefix(TIMM_PREFIX)
-    try:
-        import timm  # type: ignore[import-not-found]
-    except ImportError:
-        raise InputError(
-            f"the baseline {baseline.source} needs timm, which is not installed: pip install timm"
-        ) from None
+    if find_spec("timm") is None:
+        raise InputError(f"the baseline {baseline.source} needs timm: pip install 'supernetic[timm]'")
+    torchvision()  # timm imports it
+    import timm
+
     try:
         return timm.create_model(name, pretrained=True, num_classes=baseline.classes, in_chans=baseline.in_channels)
     except Exception as error:
-        raise InputError(f"the baseline {baseline.source} cannot be built: {error}") from None
+        why = " ".join(str(error).split())[:160]
+        raise InputError(f"the baseline {baseline.source} cannot be built: {why}") from None

@@ -1,4 +1,4 @@
-"""A pretrained network by name: EfficientNet-Lite from its package, or a model directory of ours."""
+"""A pretrained network by name: EfficientNet-Lite from its package, one of timm's, or a model directory of ours."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from ..errors import UnknownNameError
 from ..exporters.model import is_model, load_model, read_card
 from ..nn.network import Network, with_weights
 from . import efficientnet_lite
+from .timm_models import PREFIX as TIMM
+from .timm_models import is_fresh, read_timm
+
+SMALLEST = 96  # pixels: smaller images are enlarged, because pretrained networks halve them five times
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class Pretrained:
         std: By which is divided then.
         classes: Names of its classes; none, if they are not known.
         licence: Of the weights, or of the images that they were learned from.
+        trained: False for random weights, which `timm:NAME@fresh` asks for.
     """
 
     name: str
@@ -32,6 +37,7 @@ class Pretrained:
     std: tuple[float, ...]
     classes: tuple[str, ...] = ()
     licence: str = ""
+    trained: bool = True
 
     def at(self, resolution: int) -> Pretrained:
         """The same network, with the same weights, for images of so many pixels."""
@@ -43,7 +49,17 @@ class Pretrained:
 
 def is_pretrained(name: str | PathLike[str]) -> bool:
     """Whether a text names a pretrained network that `load_pretrained` knows, installed or not."""
-    return str(name) in efficientnet_lite.NAMES or is_model(name)
+    return str(name) in efficientnet_lite.NAMES or str(name).startswith(TIMM) or is_model(name)
+
+
+def fitting_resolution(data: int, own: int) -> int:
+    """The data's resolution, but not too small for a pretrained network, nor larger than what it knows.
+
+    Args:
+        data: Of the images, in pixels.
+        own: What the network was trained with.
+    """
+    return min(max(data, SMALLEST), max(own, SMALLEST))
 
 
 def load_pretrained(name: str | PathLike[str], resolution: int | None = None) -> Pretrained:
@@ -52,7 +68,8 @@ def load_pretrained(name: str | PathLike[str], resolution: int | None = None) ->
         load_pretrained("efficientnet-lite0", 160)
 
     Args:
-        name: `efficientnet-lite0`, `-lite1` or `-lite2`, whose package must be installed, or a model directory.
+        name: `efficientnet-lite0`, `-lite1` or `-lite2`, whose package must be installed; `timm:NAME`, where timm is;
+            or a model directory.
         resolution: Height and width of the images in pixels; by default those it was trained with.
 
     Returns:
@@ -63,6 +80,9 @@ def load_pretrained(name: str | PathLike[str], resolution: int | None = None) ->
         version = efficientnet_lite.NAMES.index(text)
         network = with_weights(efficientnet_lite.blueprint_of(version), efficientnet_lite.read_weights(version))
         found = Pretrained(text, network, efficientnet_lite.MEAN, efficientnet_lite.STD, (), efficientnet_lite.LICENCE)
+    elif text.startswith(TIMM):
+        network, mean, std, licence = read_timm(text, resolution)
+        found = Pretrained(text, network, mean, std, (), licence, trained=not is_fresh(text))
     else:
         if not is_model(text) and not Path(text).exists():
             raise UnknownNameError("pretrained model", text, efficientnet_lite.NAMES)

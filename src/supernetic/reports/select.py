@@ -123,6 +123,8 @@ def _models(record: Record) -> Table:
     """The largest size: costs and the three metrics, the best first."""
     heads = ["model", "MACs", "parameters", *(f"{n}, {UNITS[m]}" for m, n in NAMES.items())]
     heads = [*heads, "calibrated, bits", "cross-entropy, bits", "learning rate"]
+    starts = record.get("starts", {})
+    heads += ["weights to begin with"] if starts else []
     rows = []
     last = {m: {metric: p[metric]["mean"][-1] for metric in NAMES} for m, p in record["profiles"].items()}
     for m in sorted(last, key=lambda m: float(last[m]["calibrated_cross_entropy"])):
@@ -130,7 +132,8 @@ def _models(record: Record) -> Table:
         calibrated, plain, error = (float(last[m][metric]) for metric in NAMES)
         bits = f"{calibrated / BIT:.3f}", f"{plain / BIT:.3f}"
         scores = f"{calibrated:.3f}", f"{plain:.3f}", f"{error:.1f}", *bits
-        rows.append([m, show_quantity(macs), show_quantity(params), *scores, f"{record['rates'][m]:g}"])
+        start = [f"pretrained: {starts[m]}" if m in starts else "random"] if starts else []
+        rows.append([m, show_quantity(macs), show_quantity(params), *scores, f"{record['rates'][m]:g}", *start])
     return heads, rows
 
 

@@ -44,8 +44,13 @@ def why_selected(run: Path, model: str) -> list[str]:
 def _numbers(record: Mapping[str, Any], model: str) -> Iterator[str]:
     macs, params = record["costs"][model]
     yield f"{show_quantity(macs)} MACs, {show_quantity(params)} parameters: counted"
+    start = record.get("starts", {}).get(model)
+    if start:
+        yield f"it began with the pretrained weights of {start}: learned from other images"
     tried = [f"{rate:g}" for rate in record["tried"]]
-    if len(tried) > 1:
+    if start and len(tried) > 1:
+        yield f"learning rate {record['rates'][model]:g}: the best of {len(tried)} for pretrained models"
+    elif len(tried) > 1:
         yield f"learning rate {record['rates'][model]:g}: the best of {listed(tried)}"
     else:
         yield f"learning rate {record['rates'][model]:g}: as given"

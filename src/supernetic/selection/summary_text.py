@@ -29,6 +29,7 @@ def sentences(record: Facts) -> list[str]:
     lead = _lead(record)
     return [
         _answer(record),
+        *_start(record),
         lead,
         _early(record),
         *_closer(record, explained=NOT_SIGNIFICANT in lead),
@@ -50,6 +51,22 @@ def _answer(record: Facts) -> str:
         f"Take {model}: calibrated cross-entropy {nats:.3f} nats ({nats / BIT:.3f} bits) "
         f"with {record['sizes'][-1]:,} images, error rate {error:.1f} %."
     )
+
+
+def _start(record: Facts) -> list[str]:
+    """What a comparison of pretrained models with others is, and is not."""
+    starts, model = record.get("starts", {}), record["decision"]["model"]
+    if not starts or all(m in starts for m in record["models"]):
+        return []
+    began, others = (
+        (f"the pretrained weights of {starts[model]}", "random")
+        if model in starts
+        else ("random weights", "pretrained")
+    )
+    return [
+        f"It began with {began}, others with {others} ones: this says what to begin with, not which architecture is "
+        "better."
+    ]
 
 
 def _lead(record: Facts) -> str:

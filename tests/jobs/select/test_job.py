@@ -199,3 +199,44 @@ def test_the_page_can_be_built_again(finished: Path) -> None:
     page.unlink()
     assert supernetic.report(finished).page == str(page)
     assert page.read_text() == before
+
+
+@pytest.fixture(scope="session")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model directory whose network stands for a pretrained one, for colour images."""
+    from supernetic.costs.macs import cost
+    from supernetic.exporters.card import Card
+    from supernetic.exporters.model import save_model
+    from supernetic.families.efficientnet_lite import EfficientNetLite
+    from supernetic.nn.network import build
+
+    folder = tmp_path_factory.mktemp("pretrained") / "small"
+    network = build(EfficientNetLite(width=0.25, depth=0.5).network(4, 3, 96), seed=0).eval()
+    costs = cost(network.blueprint)
+    card = Card("small", "", tuple("abcd"), 96, 3, (0.4, 0.5, 0.6), (0.3, 0.3, 0.3), "", "", costs.macs, costs.params)
+    save_model(folder, network, card, onnx=False)
+    return folder
+
+
+def test_pretrained_members_are_named_as_such(asked: dict[str, Any], pretrained: Path, tmp_path: Path) -> None:
+    name = f"pretrained:{pretrained}"
+    request = {**asked, "models": f"logistic,{name}", "sizes": "40,80", "limit": 200}
+    result = select(**request, rates="1e-4", workers=1, out=tmp_path / "run")
+    assert result.starts == {name: str(pretrained)}
+    note = f"{name} begins with weights learned from other images; the other models begin with random weights"
+    assert note in result.notes
+    assert any("what to begin with, not which architecture is better" in s for s in result.sentences)
+    record = json.loads((tmp_path / "run/select.json").read_text())
+    assert read_result(tmp_path / "run").starts == result.starts == record["starts"]
+    page = (tmp_path / "run/report.html").read_text()
+    assert "weights to begin with" in page
+    assert f"pretrained: {pretrained}" in page
+    settings = [read_settings(p) for p in (tmp_path / "run/trainings").iterdir()]
+    assert len({s["network"] for s in settings}) == 2
+
+
+def test_pretrained_members_try_rates_of_their_own(asked: dict[str, Any], pretrained: Path, tmp_path: Path) -> None:
+    request = {**asked, "models": f"logistic,pretrained:{pretrained}", "sizes": "40,80", "limit": 200}
+    plan = select(**request, out=tmp_path / "run", dry_run=True)
+    assert "for which learning rates of 0.0002, 0.0006 and 0.002 are tried" in str(plan)
+    assert not (tmp_path / "run").exists()

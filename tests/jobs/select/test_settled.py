@@ -6,7 +6,7 @@ import pytest
 
 from supernetic.errors import InputError
 from supernetic.jobs.select.settled import SettledRecipe, describe, settle
-from supernetic.jobs.select.trainings import MIN_BATCHES, RATES, RECIPE
+from supernetic.jobs.select.trainings import MIN_BATCHES, PRETRAINED_RATES, RATES, RECIPE
 
 SMALL_DATA = Path(__file__).parents[3] / "recipes/small-data-adam.toml"
 
@@ -35,6 +35,13 @@ def test_a_record_says_what_select_did_not_decide_itself() -> None:
     assert set(settle(None, None).settings()) == {"recipe", "rates"}
     kept = settle(SMALL_DATA, None, 2).settings()
     assert (kept["rates"], kept["min_batches"], kept["processes"]) == ([3e-4], 1, 2)
+
+
+def test_pretrained_models_try_smaller_rates_unless_the_user_says_which(tmp_path: Path) -> None:
+    assert settle(None, None).pretrained_rates == PRETRAINED_RATES
+    assert max(PRETRAINED_RATES) <= min(RATES)
+    assert settle(None, RATES).pretrained_rates == RATES
+    assert settle(SMALL_DATA, None).pretrained_rates == (3e-4,)
 
 
 def test_a_supernets_recipe_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +28,7 @@ from supernetic.jobs.transfer.request import TransferRequest
 from supernetic.jobs.transfer.result import TransferResult, TransferTable, read_transfer
 from supernetic.jobs.transfer.train import Trainings
 from supernetic.networks.pool import training_seconds
+from supernetic.pretrained.timm_models import have_timm
 from supernetic.progress import ignore
 from supernetic.runs.directory import open_run
 from supernetic.training.checkpoint import read
@@ -194,3 +200,43 @@ def test_time_is_shared_out() -> None:
     assert divide_time(1000, 1, 0)[:2] == (0, 0)
     assert divide_time(100, 1, None)[:3] == (1, 0, 16)  # against the head alone
     assert share_trials(14) == (7, 7) == (len(RATES), len(DECAYS))
+
+
+@pytest.mark.slow
+def test_a_killed_transfer_goes_on_and_ends_with_the_same_bytes(model: Path, tmp_path: Path) -> None:
+    """Killed by the system while layers are freed one after the other; what comes out is the same to the byte."""
+    options = ["--image-size", "16", "--limit", "300", "--steps", "60", "--trials", "0", "--workers", "1"]
+    command = [sys.executable, "-m", "supernetic.cli", "transfer", str(model), "embedded", *options, "--int8", "no"]
+    command += ["--layers", "gradual", "--quiet", "--out"]
+    subprocess.run([*command, str(tmp_path / "whole")], check=True, stdout=subprocess.DEVNULL)
+    killed = tmp_path / "killed"
+    with subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        for _ in range(2400):
+            if list(killed.glob("networks/*/checkpoints/*")) and (killed / "rates.json").exists():
+                break
+            assert process.poll() is None
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    assert not (killed / "transfer.json").exists()
+    subprocess.run([*command, str(killed)], check=True, stdout=subprocess.DEVNULL)
+    names = ["features.safetensors", "head.json", "rates.json", "transfer.json", "predictions.json", "exported.json"]
+    weights = [p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").glob("**/*.safetensors")]
+    kept = [str(w) for w in weights if "checkpoints" not in w.parts]
+    assert len(kept) == 7  # features, two starts, three parts, the model
+    for name in (*names, *kept):
+        assert (killed / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+@pytest.mark.skipif(not have_timm(), reason="timm is not installed")
+def test_a_network_of_timm_is_transferred(tmp_path: Path) -> None:
+    name = "timm:mobilenetv2_035@fresh"
+    result = transfer(name, "embedded", out=tmp_path / "run", **{**SMALL, "image_size": 32, "limit": 200, "steps": 2})
+    assert isinstance(result, TransferResult)
+    assert result.network is not None
+    assert result.network.name == "timm-mobilenetv2_035"
+    assert result.network.label == name
+    card = read_card(result.path)
+    assert card.mean == (0.485, 0.456, 0.406)
+    assert result.load()(torch.zeros(1, 3, 32, 32)).shape == (1, 10)
+    (tmp_path / "run/result.json").unlink()
+    assert resume(tmp_path / "run") == result

@@ -54,7 +54,12 @@ def export_models(run: Run, send: OnEvent) -> None:
 
 
 def export_network(
-    run: Path, record: NetworkRecord, *, out: str | Path | None = None, int8: Int8 | None = None
+    run: Path,
+    record: NetworkRecord,
+    *,
+    out: str | Path | None = None,
+    int8: Int8 | None = None,
+    program: bool = False,
 ) -> Path:
     """Export one network of a run as a model directory; if that was done before, it costs little.
 
@@ -63,6 +68,7 @@ def export_network(
         record: The network's record, which says which weights are exported.
         out: The directory in which the model directory is made; `RUN/models` by default.
         int8: The same network quantised, if the model is to have that too.
+        program: Whether it is to have a file for torch.export too.
 
     Returns:
         The model directory.
@@ -72,7 +78,7 @@ def export_network(
 
     network = read_network(run, record)
     target = Path(out or run / MODELS) / require_name(record.name)
-    save_model(target, network, card_of(run, record, network), onnx=have_onnx(), int8=int8)
+    save_model(target, network, card_of(run, record, network), onnx=have_onnx(), int8=int8, program=program)
     return target
 
 

@@ -51,8 +51,8 @@ def read_backbone(text: str | Path, image_size: int) -> Backbone:
     """Find a backbone.
 
     Args:
-        text: A model directory, a pretrained network such as `efficientnet-lite0`, `mobilenetv2`, or a model as
-            `supernetic.model_names` has it, such as `scarlet-a`; the last two have fresh weights.
+        text: A model directory, a pretrained network such as `efficientnet-lite0` or `timm:resnet18`, `mobilenetv2`, or
+            a model as `supernetic.model_names` has it, such as `scarlet-a`; the last two have fresh weights.
         image_size: Side of the images in pixels.
 
     Returns:
@@ -69,7 +69,8 @@ def read_backbone(text: str | Path, image_size: int) -> Backbone:
         network = known.network
         _require_colour(name, network.blueprint)
         body = body_of(network.blueprint)
-        return Backbone(_short(name), body, weights_of(network, body), known.mean, known.std)
+        weights = weights_of(network, body) if known.trained else None
+        return Backbone(_short(name), body, weights, known.mean, known.std)
     if name == MOBILENET:
         return Backbone(name, body_of(mobilenet_v2(1.0, image_size, CLASSES, COLOURS)), None, MEAN, STD)
     blueprint = parse_model(name, CLASSES, COLOURS, image_size, "full").blueprint

@@ -185,7 +185,7 @@ class SelectJob(Job[SelectPlan, SelectResult]):
             paces = time_steps(self.models, self.dataset, self.settled.recipe, self.subsets, self.hardware.of_networks)
             if self.minutes is not None:
                 subsets, notes = fit_schedule(subsets, lambda s: self._seconds(s, paces), 60 * self.minutes)
-        every = [*notes, *self.settled.notes(subsets.sizes)]
+        every = [*notes, *self.settled.notes(subsets.sizes), *self.settled.starts(self.models)]
         dry = planned(self.dataset, self.models, subsets, self.settled, self._seconds(subsets, paces), every)
         return SelectPlan(subsets, paces, tuple(notes), dry)
 
@@ -220,7 +220,8 @@ class SelectJob(Job[SelectPlan, SelectResult]):
             rates = _rates(run)
             trainings, outcomes = queue.trainings(rates), queue.outcomes(rates, run.path / SUBSET_TRAININGS)
             seconds = sum(r["seconds"] for r in run.read(TIMINGS))
-            notes = [*plan.notes, *self.settled.notes(plan.subsets.sizes), *self._overtime(seconds)]
+            settled = [*self.settled.notes(plan.subsets.sizes), *self.settled.starts(self.models)]
+            notes = [*plan.notes, *settled, *self._overtime(seconds)]
             write(
                 run, self.dataset, self.models, plan.subsets, self.settled, rates, trainings, outcomes, notes, seconds
             )

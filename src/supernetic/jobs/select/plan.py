@@ -18,7 +18,7 @@ from ...selection.subsets import SubsetSchedule, take_subset
 from ...training.recipe import Recipe
 from ...training.schedule import plan_of
 from .settled import SettledRecipe
-from .trainings import trained_images
+from .trainings import as_wanted, trained_images
 
 if TYPE_CHECKING:
     from .result import SelectResult
@@ -96,7 +96,7 @@ def _step(model: CandidateModel, data: Dataset, recipe: Recipe, batch: int, hard
     short = replace(recipe, batch_size=batch, length=f"{1 + TIMED_STEPS} steps", warmup="0 steps")
     seconds = []
     began = perf_counter()
-    steps = training(model.build(0), model.resolution, data, short, 0, None, hardware)
+    steps = training(model.build(0), model.resolution, as_wanted(data, model), short, 0, None, hardware)
     for _ in islice(steps, 1 + TIMED_STEPS):
         seconds.append(perf_counter() - began)
         began = perf_counter()

@@ -41,13 +41,15 @@ class Queue:
 
     def choose_rates(self, directory: Path) -> dict[str, float]:
         """The learning rate of each model: the best calibrated one on the middle subset, or the only one there is."""
-        rates = self.settled.rates
-        if len(rates) == 1:
-            return {m.name: rates[0] for m in self.models}
-        trials = [self._training(m, self.subsets.middle, 0, rate) for rate in rates for m in self.models]
+        rates = {m.name: self.settled.rates_of(m) for m in self.models}
+        trials = [
+            self._training(m, self.subsets.middle, 0, rates[m.name][i])
+            for i in range(len(self.settled.rates))
+            for m in self.models
+            if len(rates[m.name]) > 1
+        ]
         outcomes = self._train(trials, directory, "rates")
-        usual = rates[len(rates) // 2]
-        return {m.name: _best_rate(m, trials, outcomes, usual) for m in self.models}
+        return {m.name: _best_rate(m, trials, outcomes, rates[m.name]) for m in self.models}
 
     def trainings(self, rates: Mapping[str, float]) -> list[SubsetTraining]:
         """All trainings, with the chosen learning rates."""
@@ -81,13 +83,13 @@ class Queue:
 
 
 def _best_rate(
-    model: CandidateModel, trials: Sequence[SubsetTraining], outcomes: Sequence[Outcome], usual: float
+    model: CandidateModel, trials: Sequence[SubsetTraining], outcomes: Sequence[Outcome], rates: Sequence[float]
 ) -> float:
-    """By calibrated cross-entropy; the usual one if none of them converged."""
+    """By calibrated cross-entropy; the middle one if none of them converged, or was tried."""
     finished = [
         (o.calibration, t.recipe.lr) for t, o in zip(trials, outcomes, strict=True) if t.model is model and not o.reason
     ]
-    return min(finished, default=(0.0, usual))[1]
+    return min(finished, default=(0.0, rates[len(rates) // 2]))[1]
 
 
 def with_sizes(subsets: SubsetSchedule, sizes: Sequence[int], seeds: Sequence[int]) -> SubsetSchedule:

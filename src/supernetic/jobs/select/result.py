@@ -29,7 +29,7 @@ from ...selection.summary_text import sentences
 from ...text import duration
 from .settled import SettledRecipe, describe
 from .tables import agreement_csv, mdl_csv, profiles_csv
-from .trainings import Outcome, SubsetTraining
+from .trainings import Outcome, SubsetTraining, start_of
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class SelectResult(Result):
     tried: tuple[float, ...] = ()  # all learning rates that are tried
     batches: tuple[int, ...] = ()  # images in a batch, one per size; older runs do not say
     processes: int = 1  # that share each batch
+    starts: dict[str, str] = dataclasses.field(default_factory=dict)  # by model: whose weights it begins with, if any
 
     @property
     def sentences(self) -> list[str]:
@@ -110,8 +111,12 @@ def planned(
     return SelectResult(
         dataset.name, None, None, subsets.on, tuple(m.name for m in models), _costs(models), subsets.sizes,
         subsets.seeds, len(models) * sum(subsets.seeds), seconds, tuple(notes), (), None, {},
-        known, settled.rates, settled.batches(subsets.sizes), settled.processes,
+        known, settled.rates, settled.batches(subsets.sizes), settled.processes, _starts(models),
     )  # fmt: skip
+
+
+def _starts(models: Sequence[CandidateModel]) -> dict[str, str]:
+    return {m.name: start_of(m) for m in models if start_of(m)}
 
 
 def _costs(models: Sequence[CandidateModel]) -> dict[str, tuple[int, int]]:
@@ -182,6 +187,7 @@ def write(
         tried=settled.rates,
         batches=settled.batches(subsets.sizes),
         processes=settled.processes,
+        starts=_starts(models),
     )
     record = {
         **result.to_json(),

@@ -8,10 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...families import CandidateModel
 from ...reading import read_toml
 from ...reports.summary_text import listed
 from ...training.recipe import Recipe, read_recipe
-from .trainings import MIN_BATCHES, MIN_IMAGES, RATES, RECIPE, recipe_for, trained_images
+from .trainings import (
+    MIN_BATCHES,
+    MIN_IMAGES,
+    PRETRAINED_RATES,
+    RATES,
+    RECIPE,
+    recipe_for,
+    start_of,
+    trained_images,
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +32,7 @@ class SettledRecipe:
     rates: tuple[float, ...] = RATES  # learning rates that are tried; one is taken as it is
     min_batches: int = MIN_BATCHES  # of an epoch: smaller subsets have smaller batches; 1 keeps the recipe's batch
     processes: int = 1  # that share each batch
+    pretrained_rates: tuple[float, ...] = PRETRAINED_RATES  # the same for models that begin with pretrained weights
 
     def __post_init__(self) -> None:
         batch, processes = self.recipe.batch_size, self.processes
@@ -30,6 +41,10 @@ class SettledRecipe:
                 f"a batch must divide over {processes} processes, with {MIN_IMAGES} images or more for each, "
                 f"got {batch} images"
             )
+
+    def rates_of(self, model: CandidateModel) -> tuple[float, ...]:
+        """The learning rates that are tried for a model."""
+        return self.pretrained_rates if start_of(model) else self.rates
 
     def check(self, sizes: Sequence[int]) -> None:
         """Refuse subsets that are too small for the processes."""
@@ -55,6 +70,16 @@ class SettledRecipe:
             return []
         shown = [f"{b:,}" for b in cut.values()], [f"{n:,}" for n in cut]
         return [f"the recipe's batch of {asked:,} is cut to {listed(shown[0])} on subsets of {listed(shown[1])} images"]
+
+    def starts(self, models: Sequence[CandidateModel]) -> list[str]:
+        """Which models begin with pretrained weights, and what is done otherwise for them."""
+        origins = {m.name: start_of(m) for m in models if start_of(m)}
+        if not origins:
+            return []
+        others = "the other models begin with random weights" if len(origins) < len(models) else "so do all models"
+        tried = listed([f"{rate:g}" for rate in self.pretrained_rates])
+        slower = f", for which learning rates of {tried} are tried" if self.pretrained_rates != self.rates else ""
+        return [f"{listed(list(origins))} begins with weights learned from other images{slower}; {others}"]
 
     def settings(self) -> dict[str, Any]:
         """All fields for a run's record; those that select decided itself need no word."""
@@ -83,7 +108,8 @@ def settle(file: str | Path | None, rates: Sequence[float] | None, processes: in
     named: Mapping[str, Any] = {} if file is None else read_toml(file)
     own = (recipe.lr,) if "lr" in named else RATES
     tried = own if rates is None else tuple(dict.fromkeys(rates))
-    return SettledRecipe(recipe, tried, 1 if "batch_size" in named else MIN_BATCHES, processes)
+    smaller = PRETRAINED_RATES if rates is None and "lr" not in named else tried
+    return SettledRecipe(recipe, tried, 1 if "batch_size" in named else MIN_BATCHES, processes, smaller)
 
 
 def describe(rates: Mapping[str, float], tried: Sequence[float], batches: Sequence[int], processes: int) -> str:

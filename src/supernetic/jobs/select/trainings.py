@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...datasets import Dataset
 from ...errors import InputError, RunError, SupernetError
 from ...families import CandidateModel
 from ...hardware import Hardware
@@ -30,6 +31,7 @@ from ...networks.training import logits_of, one_thread, training
 from ...parallel.folders import map_in_folders
 from ...parallel.ranks import launch_ranks
 from ...parallel.workers import Report
+from ...pretrained.member import PretrainedMember
 from ...reading import read_json
 from ...runs.directory import Run, jsonable, open_run
 from ...runs.files import CHECKPOINTS, IMAGE_SCORES, RESULT
@@ -43,6 +45,7 @@ MIN_BATCHES = 16  # of an epoch: small subsets have smaller batches, so that all
 MIN_IMAGES = 2  # in a process at a time, for BN
 TRAINED = "trained.safetensors"  # among the checkpoints: what several processes leave to the one that scores
 RATES = (2e-3, 6e-3, 2e-2)  # learning rates that are tried
+PRETRAINED_RATES = (2e-4, 6e-4, 2e-3)  # by models that begin with pretrained weights, which larger ones destroy
 RECIPE = Recipe(
     title="a subset on a CPU",
     source="ours: 15 epochs of Adam, short enough for a CPU; batch size of 'small data, big decisions'",
@@ -86,6 +89,11 @@ class SubsetTraining:
             **self.hardware.differences(),  # roundings differ, and BN over several processes
         }
 
+    def subset(self, dataset: Dataset) -> Dataset:
+        """Its images, normalised as the model wants them."""
+        data = take_subset(dataset, self.size, self.seed, self.on, stratified=self.stratified)
+        return as_wanted(data, self.model)
+
     @property
     def hardware(self) -> Hardware:
         """Where it runs, with one thread."""
@@ -118,6 +126,17 @@ class Outcome:
         with np.load(self.path / IMAGE_SCORES) as file:
             scores: npt.NDArray[np.float32] = file["scores"]
         return scores
+
+
+def start_of(model: CandidateModel) -> str:
+    """The pretrained network whose weights a model begins with; empty for random weights."""
+    return model.network.source if isinstance(model.network, PretrainedMember) else ""
+
+
+def as_wanted(data: Dataset, model: CandidateModel) -> Dataset:
+    """The images in the normalisation of a pretrained model; others take the images' own."""
+    network = model.network
+    return replace(data, normalisation=network.normalisation) if isinstance(network, PretrainedMember) else data
 
 
 def trained_images(size: int) -> int:
@@ -190,7 +209,7 @@ def work(item: tuple[SubsetTraining, Path], report: Report) -> None:
     with one_thread(), open_run(path, task.settings, patience=LOCK_PATIENCE_S) as run:
         if (path / RESULT).exists():  # by another process, while this one waited
             return
-        data = take_subset(dataset, task.size, task.seed, task.on, stratified=task.stratified)
+        data = task.subset(dataset)
         network, resolution = task.model.build(task.seed), task.model.resolution
         record: dict[str, Any]
         try:
@@ -234,7 +253,7 @@ def _give_up(task: SubsetTraining, path: Path, reason: str) -> None:
 
 def _share(task: SubsetTraining, path: Path, lock: int) -> Iterator[Progress]:
     """What each of several processes does: its part of every batch. The first has the run, and leaves the weights."""
-    data = take_subset(dataset_of(task.loading), task.size, task.seed, task.on, stratified=task.stratified)
+    data = task.subset(dataset_of(task.loading))
     network, first = task.model.build(task.seed), os.environ["RANK"] == "0"
     run = Run(path, task.settings, lock) if first else None
     resolution = task.model.resolution

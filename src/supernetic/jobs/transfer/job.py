@@ -18,7 +18,8 @@ from ...hardware import Hardware, settle_hardware
 from ...networks.heads import chosen_rows, extract_features, fit_heads, seconds_per_image
 from ...networks.pool import dataset_of
 from ...parallel.workers import kept_workers
-from ...pretrained import Pretrained, load_pretrained
+from ...pretrained import Pretrained, fitting_resolution, load_pretrained
+from ...pretrained.timm_models import PREFIX as TIMM
 from ...progress import Event, OnEvent
 from ...reports.transfer import write_transfer
 from ...runs.directory import Run, write_atomically
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from ...training.recipe import Recipe
 
 HELD_OUT = 0.2  # of the training images, as in AttentiveNAS
-SMALLEST = 96  # pixels: smaller images are enlarged, because pretrained networks halve them five times
 TEACHER_SHARE = 0.5  # that a teacher counts beside the labels
 TIMED_S = 0.4  # for which training steps are timed: one, mostly; the trials tell more
 
@@ -88,8 +88,8 @@ def transfer(
     takes all of them. The test split is read once, at the end. The same call continues a run that was interrupted.
 
     Args:
-        model: A model directory, or `efficientnet-lite0`, `-lite1`, `-lite2` (extra `pretrained`). Several models, or
-            several data sets, give a table: each pair is a run of its own in the folder `out`.
+        model: A model directory, `efficientnet-lite0`, `-lite1`, `-lite2` (extra `pretrained`), or `timm:NAME` (extra
+            `timm`). Several models, or several data sets, give a table: each pair is a run in the folder `out`.
         data: Images: a name, a folder, an `.npz` or an archive; arrays `(images, labels)`, or a torch `Dataset`. A list
             of names or folders is several data sets.
         minutes: The time for everything, shared out over the pairs. By default the recipe says how long.
@@ -171,7 +171,8 @@ def _table(requests: Sequence[TransferRequest], folder: Path, dry_run: bool, on_
 
 
 def _short(text: str) -> str:
-    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in Path(text).stem).strip("-")
+    plain = text.partition("@")[0] if text.startswith(TIMM) else Path(text).stem
+    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in plain).strip("-")
     return require_name(name or "data")
 
 
@@ -198,7 +199,7 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         own = load_pretrained(request.model)
         source = full_source(request.data)
         pixels = outline(source).resolution
-        resolution = request.image_size or _resolution(pixels, own.network.blueprint.resolution)
+        resolution = request.image_size or fitting_resolution(pixels, own.network.blueprint.resolution)
         pretrained = own.at(resolution)
         options = _options(source, request, pretrained, min(resolution, pixels))
         has_valid = "valid" in read(source).given
@@ -360,11 +361,6 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         """The report, once there is something to report."""
         if (path / NETWORKS).exists():
             write_transfer(path)
-
-
-def _resolution(data: int, own: int) -> int:
-    """The data's, but not too small for a pretrained network, nor larger than what it knows."""
-    return min(max(data, SMALLEST), max(own, SMALLEST))
 
 
 def _options(source: str, request: TransferRequest, pretrained: Pretrained, resolution: int) -> dict[str, Any]:
