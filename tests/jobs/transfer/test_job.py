@@ -107,6 +107,7 @@ def test_layers_are_freed_from_the_end(model: Path, tmp_path: Path) -> None:
     keys = json.loads((tmp_path / "run/transfer.json").read_text())["keys"]
     frozen = [set(settings(tmp_path / "run/networks" / key).get("frozen", [])) for key in keys]
     assert frozen[0] > frozen[1] > frozen[2] == set()
+    assert [settings(tmp_path / "run/networks" / key)["seed"] for key in keys] == [0, 1, 2]  # other batches in each
     assert "stem" in frozen[1]
     assert "classifier" not in frozen[0]
     start = read(tmp_path / "run" / "starts" / json.loads((tmp_path / "run/head.json").read_text())["starts"]["all"])[0]
