@@ -27,7 +27,7 @@ from supernetic.runs.predictions import read_predictions
 FOLDER = Path("runs/transfer_papers")
 PLANTDOC = str(Path(os.environ.get("SUPERNETIC_DATA", "../shared/data")) / "plantdoc")
 LITES = "efficientnet-lite0", "efficientnet-lite1", "efficientnet-lite2"
-SETS = {"plantdoc": PLANTDOC, "cifar10": "cifar10", "fashion_mnist": "fashion_mnist"}
+SETS = {"plantdoc": PLANTDOC, "cifar10": "cifar10"}
 ONE = ["--workers", "1", "--int8", "no", "--quiet"]
 SMALL = ["--image-size", "96"]
 LIMIT, CIFAR_LIMIT = "800", "2500"

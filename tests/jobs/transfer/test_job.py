@@ -139,6 +139,14 @@ def test_several_models_give_a_table(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "transfer.csv").read_text().startswith("model,MACs,params,")
 
 
+def test_a_wrong_name_in_a_table_is_refused_before_anything_is_done(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown data set 'embeded'"):
+        transfer(model, ["embedded", "embeded"], out=tmp_path / "table", **SMALL)
+    with pytest.raises(InputError, match="unknown pretrained model 'other'"):
+        transfer([model, "other"], "embedded", out=tmp_path / "table", **SMALL)
+    assert not (tmp_path / "table").exists()
+
+
 def test_a_time_limit_is_planned(model: Path, tmp_path: Path) -> None:
     few = {k: v for k, v in SMALL.items() if k not in ("steps", "trials")}
     result = transfer(model, "embedded", minutes=1.0, out=tmp_path / "run", dry_run=True, **few)
