@@ -172,9 +172,11 @@ def scalenet() -> Record | None:
         obtained={"lite0_lite1_lite2": shown, "test_images": images, "rising_on": rising},
         n=len(shown),
         held=len(rising) == len(shown),
-        sentence="; ".join(f"{name} {', '.join(map(str, row))} %" for name, row in shown.items())
-        + " with Lite0, Lite1, Lite2. A new head on frozen features alone: ScaleNet trains all layers for 300 epochs, "
-        "on data and with weights that are not here.",
+        sentence="; ".join(
+            f"{name} {', '.join(map(str, row))} % of {images[name]} test images" for name, row in shown.items()
+        )
+        + " with Lite0, Lite1, Lite2: too few to tell. A new head on frozen features alone: ScaleNet trains all layers "
+        "for 300 epochs, on data and with weights that are not here.",
         seeds=[0],
         scale=f"{LIMIT} images of each data set in all, 96 pixels",
         cpu_minutes=minutes("table"),
