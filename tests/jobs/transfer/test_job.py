@@ -113,6 +113,7 @@ def test_layers_are_freed_from_the_end(model: Path, tmp_path: Path) -> None:
     keys = json.loads((tmp_path / "run/transfer.json").read_text())["keys"]
     frozen = [set(settings(tmp_path / "run/networks" / key).get("frozen", [])) for key in keys]
     assert frozen[0] > frozen[1] > frozen[2] == set()
+    assert [settings(tmp_path / "run/networks" / key)["seed"] for key in keys] == [0, 1, 2]  # other batches in each
     assert "stem" in frozen[1]
     assert "classifier" not in frozen[0]
     start = read(tmp_path / "run" / "starts" / json.loads((tmp_path / "run/head.json").read_text())["starts"]["all"])[0]
@@ -142,6 +143,14 @@ def test_several_models_give_a_table(model: Path, tmp_path: Path) -> None:
     assert heads[:1] == ["model"]
     assert len(rows) == 1  # the same run, read the second time
     assert (tmp_path / "transfer.csv").read_text().startswith("model,MACs,params,")
+
+
+def test_a_wrong_name_in_a_table_is_refused_before_anything_is_done(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown data set 'embeded'"):
+        transfer(model, ["embedded", "embeded"], out=tmp_path / "table", **SMALL)
+    with pytest.raises(InputError, match="unknown pretrained model 'other'"):
+        transfer([model, "other"], "embedded", out=tmp_path / "table", **SMALL)
+    assert not (tmp_path / "table").exists()
 
 
 def test_a_time_limit_is_planned(model: Path, tmp_path: Path) -> None:

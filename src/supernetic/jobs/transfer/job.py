@@ -158,6 +158,10 @@ def transfer_by(
 
 
 def _table(requests: Sequence[TransferRequest], folder: Path, dry_run: bool, on_event: OnEvent | None) -> TransferTable:
+    for model in dict.fromkeys(r.model for r in requests):  # hours before its turn would come
+        load_pretrained(model)
+    for data in dict.fromkeys(str(r.data) for r in requests):
+        outline(full_source(data))
     results = []
     for request in requests:
         name = f"{_short(request.model)}-on-{_short(str(request.data))}"

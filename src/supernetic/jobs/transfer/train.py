@@ -87,11 +87,12 @@ class Trainings:
             best, parts, length = found["best"], self._parts(), self._length(run, found["tried"])
             shares = [length * (i + 1) // len(parts) - length * i // len(parts) for i in range(len(parts))]
             keys: list[str] = []
-            for frozen, steps in zip(parts, shares, strict=True):
+            for number, (frozen, steps) in enumerate(zip(parts, shares, strict=True)):
                 if not steps:
                     continue
                 task = self._training(self.whole, steps, start, best["lr"], best["weight_decay"], frozen)
-                trained = self._train_one(run, task)
+                # with the same seed, every part would begin with the same batches, and a short one see no others
+                trained = self._train_one(run, replace(task, seed=task.seed + number))
                 if trained.reason:
                     record["reason"] = trained.reason
                     break
