@@ -1,6 +1,6 @@
 """Draw the picture of the transfer from a finished run: `python docs/pictures/plantdoc.py RUN`.
 
-Test images are drawn at random with a fixed seed, not chosen: what is wrong is shown too.
+Test images are drawn at random with a fixed seed, not chosen, as many right and wrong ones as in the whole split.
 """
 
 import sys
@@ -25,7 +25,10 @@ def main(run: Path) -> None:
     assert found is not None
     (network,) = found.networks.values()
     rows = data.splits["test"]
-    chosen = np.random.default_rng(0).permutation(len(rows))[: COLUMNS * ROWS]
+    right, rng = network.predicted == found.labels, np.random.default_rng(0)
+    shown = round(COLUMNS * ROWS * float(right.mean()))
+    drawn = [rng.permutation(np.flatnonzero(part)) for part in (right, ~right)]
+    chosen = rng.permutation(np.concatenate([drawn[0][:shown], drawn[1][: COLUMNS * ROWS - shown]]))
     picture = Image.new("RGB", (COLUMNS * (SIDE + GAP) + GAP, ROWS * (SIDE + TEXT + GAP) + GAP), "white")
     draw, font = ImageDraw.Draw(picture), ImageFont.load_default(11)
     for i, image in enumerate(chosen):
@@ -36,8 +39,7 @@ def main(run: Path) -> None:
         if said != truth:
             draw.text((x, y + SIDE + 16), f"is {_short(truth)}", GRAY, font)
     picture.save(Path(__file__).with_suffix(".jpg"), quality=85)
-    accuracy = 100 * float((network.predicted == found.labels).mean())
-    print(f"{len(chosen)} of {len(rows)} test images; {accuracy:.1f} % of all are right")
+    print(f"{len(chosen)} of {len(rows)} test images; {100 * float(right.mean()):.1f} % of all are right")
 
 
 def _short(name: str) -> str:

@@ -311,7 +311,8 @@ def test_networks_are_timed_with_all_workers_at_work(monkeypatch: pytest.MonkeyP
     assert without.evaluation > 0
     assert [speed.network_step, speed.largest_step] == pytest.approx([0.2, 0.6])
     assert [workers for workers, _ in seen] == [3] * 6
-    (typical, largest), taken, _, where = seen[0][1]
+    (typical, largest), taken, _, where, classifies = seen[0][1]
+    assert classifies
     assert where == CPU
     assert (typical, largest, taken) == (
         supernet.space.blueprint(archs[2]),
