@@ -49,7 +49,7 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,export,detection]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,export,detection,pretrained,timm]"
 	touch $@
 
 # Tools that only a release needs; their own environment, because one of them wants an old jsonschema.
