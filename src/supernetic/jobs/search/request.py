@@ -16,6 +16,7 @@ from ...searchers import Searcher
 from ...space import Space
 from ..compare.int8 import require_mode
 from ..request import IMAGE_MINIMUM, Request
+from ..train.fit_space import check_stabiliser
 
 RETRAIN_MODES = ("auto", "scratch", "inherit", "none")
 SUPERNET_MODES = ("auto", "yes", "no")
@@ -78,6 +79,11 @@ class SearchRequest(Request):
         if self.supernet not in SUPERNET_MODES:
             raise UnknownNameError("choice of a supernet", self.supernet, SUPERNET_MODES)
         require_mode(self.int8)
+
+    def check_texts(self) -> None:
+        """The same, and the stabiliser."""
+        super().check_texts()
+        check_stabiliser(self.space, self.stabiliser)
 
     @property
     def models(self) -> int:
