@@ -53,7 +53,7 @@ def memory_in_use() -> str:
 
         addresses, resident = (int(n) * os.sysconf("SC_PAGE_SIZE") for n in STATM.read_text("ascii").split()[:2])
         limit = getrlimit(RLIMIT_AS)[0]
-    except (ImportError, OSError, ValueError):
+    except (ImportError, OSError, ValueError, MemoryError):
         return ""
     if limit == RLIM_INFINITY:
         return f"this process has {show_bytes(resident)}"

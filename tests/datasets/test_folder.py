@@ -140,6 +140,6 @@ def test_classes_are_utf8_in_every_locale(locale: str, folder: Path) -> None:
     code = "import sys; from supernetic.datasets.folder import read; from pathlib import Path\n"
     code += "found = read(Path(sys.argv[1])); print(ascii(found.classes), len(found.labels))"
     plain = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = [sys.executable, "-c", code, os.fsencode(folder)]
+    command: list[str | bytes] = [sys.executable, "-c", code, os.fsencode(folder)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **plain})
     assert done.stdout == "('B\\xe4ume', 'coat') 24\n", done.stderr
