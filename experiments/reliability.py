@@ -20,6 +20,8 @@ from typing import Any
 
 from record import Record
 
+from supernetic.text import printable
+
 TOOLS = Path(__file__).parent.parent / "tests" / "campaign"
 KINDS = {  # of bad inputs, and into how many pieces each is cut
     "damaged file": 16, "number": 4, "path": 4, "model": 4, "name": 4, "special file": 2, "data": 2, "setting": 1,
@@ -29,6 +31,7 @@ KINDS = {  # of bad inputs, and into how many pieces each is cut
 STARVED = ("train", "supernet", "ensemble", "transfer")
 JOBS = ("train", "supernet", "ensemble", "race", "finish", "transfer", "detect", "table", "select", "study")
 ENVIRONMENT_PIECES = 6
+LONGEST_LINE = 160  # characters of a failure in the record
 ALONE = 30  # every so many-th case is also run as a process that nobody prepared
 
 
@@ -76,7 +79,7 @@ def main() -> None:
     environments = [r for r in found.values() if "environments" in r]
     kills = Counter({job: n for r in found.values() if "kills" in r for job, n in r["kills"].items()})
     starved = {job: n for r in found.values() if "starved" in r for job, n in r["starved"].items()}
-    failures = [line for r in found.values() for line in r["failed"]]
+    failures = [printable(line)[:LONGEST_LINE] for r in found.values() for line in r["failed"]]
     distinct = sum(r["distinct"] for r in cases)
     hungry = sum(n["refused"] for n in starved.values())
     obtained = {
