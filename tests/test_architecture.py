@@ -46,7 +46,7 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 INSIDE = {
     "jobs": [
         ["request", "time_plan", "speed"],
-        ["request_file"],
+        ["request_file", "glance"],
         ["request_text"],
         ["job"],
         ["train", "detect"],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,8 @@ def test_bytes_for_people() -> None:
         (MemoryError("Unable to allocate 37.3 GiB for an array with shape (1,)"), "37.3 GiB more were asked for"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000 bytes."), "4.0 GB"),
         (RuntimeError("you tried to allocate 5000000 bytes"), "5.0 MB"),
+        (RuntimeError("could not create a primitive"), "not enough memory; lower"),
+        (OSError(12, "Cannot allocate memory"), "not enough memory; lower"),
         (MemoryError(), "not enough memory; lower"),
     ],
 )
@@ -46,5 +49,27 @@ def test_memory_that_ran_out_is_said_in_one_line(error: BaseException, words: st
     assert words in str(memory_words(error))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of addresses")
+def test_the_line_says_what_there_was() -> None:
+    code = (
+        "import resource\nfrom supernetic.capacity import memory_in_use\nprint(memory_in_use())\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (10**9, 10**9))\nprint(memory_in_use())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    free, limited = done.stdout.splitlines()
+    assert re.fullmatch(r"this process has [\d.]+ MB", free)
+    assert re.fullmatch(r"this process has [\d.]+ MB of addresses, ulimit -v allows 1.0 GB", limited)
+    words = str(memory_words(RuntimeError("you tried to allocate 5000000 bytes"), limited))
+    assert f"5.0 MB more were asked for, {limited}; lower" in words
+
+
+def test_an_error_may_be_the_reason_of_another() -> None:
+    outer = RuntimeError("the export failed")
+    outer.__cause__ = ValueError()
+    outer.__cause__.__context__ = MemoryError("Unable to allocate 3.1 GiB for an array")
+    assert "3.1 GiB more were asked for" in str(memory_words(outer))
+
+
 def test_other_errors_are_no_matter_of_memory() -> None:
     assert memory_words(RuntimeError("shapes do not fit")) is None
+    assert memory_words(RuntimeError("could not create a primitive descriptor for a convolution")) is None

@@ -43,6 +43,23 @@ def _free_addresses() -> int:
     return max(0, limit - used)
 
 
+def memory_in_use() -> str:
+    """The memory of this process and what `ulimit -v` allows, in words; nothing where the system does not tell.
+
+    It is asked for when memory has run out: no module of another package is imported.
+    """
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+
+        addresses, resident = (int(n) * os.sysconf("SC_PAGE_SIZE") for n in STATM.read_text("ascii").split()[:2])
+        limit = getrlimit(RLIMIT_AS)[0]
+    except (ImportError, OSError, ValueError, MemoryError):
+        return ""
+    if limit == RLIM_INFINITY:
+        return f"this process has {show_bytes(resident)}"
+    return f"this process has {show_bytes(addresses)} of addresses, ulimit -v allows {show_bytes(limit)}"
+
+
 def require_memory(what: str, size: float, lower: str = LOWER) -> None:
     """Refuse work that does not fit into the memory that is free.
 

@@ -108,17 +108,25 @@ class TrustError(RunError):
 REFUSED_MEMORY = re.compile(  # how numpy, torch and the system say it, with the size where they know it
     r"Unable to allocate ([\d.]+ [KMGTPE]?i?B)|you tried to allocate (\d+) bytes|std::bad_alloc"
     r"|[Cc]annot allocate memory|failed to map segment|out of memory|can't start new thread"
+    r"|could not (?:create|execute) a primitive(?! descriptor)"  # oneDNN: it has no room for code or for numbers
 )
 LOWER = "lower the batch size, --image-size, --limit or --workers, or choose a smaller space"
 
 
-def memory_words(error: BaseException) -> str | None:
-    """One line about an error that says that memory ran out, with the size that was asked for; None for any other."""
+def memory_words(error: BaseException, in_use: str = "") -> str | None:
+    """One line about an error that says that memory ran out, with the figures that are known; None for any other.
+
+    Args:
+        error: What was raised, perhaps because of another error.
+        in_use: How much memory there was, in words.
+    """
     found = REFUSED_MEMORY.search(str(error))
     if found is None and not isinstance(error, MemoryError):
-        return None
+        reason = error.__cause__ or error.__context__
+        return None if reason is None else memory_words(reason, in_use)
     size = next((s for s in found.groups() if s), "") if found else ""
     if size.isdecimal():
         size = f"{int(size) / 1e9:,.1f} GB" if int(size) >= 1e9 else f"{int(size) / 1e6:,.1f} MB"
-    asked = f": {size} more were asked for" if size else ""
-    return f"not enough memory{asked}; {LOWER}. What was done is kept: the same command goes on"
+    figures = ", ".join(filter(None, [f"{size} more were asked for" if size else "", in_use]))
+    known = f": {figures}" if figures else ""
+    return f"not enough memory{known}; {LOWER}. What was done is kept: the same command goes on"

@@ -54,6 +54,11 @@ def open_plain(path: str | Path) -> Any:
         raise
 
 
+def require_plain(path: str | Path) -> None:
+    """Refuse what is no plain file, for readers that open a path by themselves."""
+    open_plain(path).close()
+
+
 def read_text(path: str | Path, most: int | None = None) -> str:
     """The content of a plain file as text: UTF-8, whatever the locale says."""
     return read_bytes(path, most).decode("utf-8")

@@ -29,6 +29,8 @@ from cases import every_case
 from harness import Case, Outcome, try_case
 from keepsakes import COMMANDS, make
 
+from supernetic.text import printable
+
 RUNS = tuple(COMMANDS)
 LIGHT_MODULES = (  # what commands import before they have looked at their options
     "cli", "jobs.search.job", "jobs.train.job", "jobs.scale.job", "jobs.finish.job", "lab.job", "commands.predict",
@@ -63,7 +65,7 @@ def run_cases(
     kept = (folder / "kept").resolve()
     make(kept, *names)
     cases = [c for c in every_case(kept) if set(c.needs) <= set(names) and only in ("", c.kind)][first::sample]
-    scratch = (folder / "case" / "here").resolve()
+    scratch = (folder / f"case-{os.getpid()}" / "here").resolve()  # others may try cases at the same time
     for module in LIGHT_MODULES:
         import_module(f"supernetic.{module}")
     assert "torch" not in sys.modules, "a module that a command imports at once imports torch"
@@ -124,9 +126,9 @@ def main() -> None:
     )
     failed = [o for o in outcomes if not o.held]
     for o in failed:
-        print(f"- {o.case.title}\n    {'; '.join(o.faults)}")
         last = o.err.strip().splitlines()[-1:] or [""]
-        print(f"    {last[0][:300]}")
+        line = f"- {o.case.title}: {'; '.join(o.faults)}: {last[0][:300]}"
+        print(printable(" ".join(line.split())))
     if given.verbose:
         for o in outcomes:
             print(f"{o.code} {o.cpu:6.2f} {o.case.title}\n    {o.err.strip()[:200]}")

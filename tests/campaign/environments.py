@@ -157,9 +157,10 @@ def try_environment(case: Surroundings, folder: Path, kept: Path) -> str:
             resource.setrlimit(number, (most, most))
         for name, state in case.streams.items():
             number = ("stdin", "stdout", "stderr").index(name)
-            os.close(number)
             if state == "full":
-                os.open("/dev/full", os.O_WRONLY)
+                os.dup2(os.open("/dev/full", os.O_WRONLY), number)
+            else:
+                os.close(number)
         if case.name == "folder deleted":
             with suppress(OSError):
                 os.rmdir(place)

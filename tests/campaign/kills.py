@@ -4,7 +4,8 @@
     python tests/campaign/kills.py ensemble     one of them
 
 Each job is run once without interruption, then again: started, killed with SIGKILL (with all of its processes) after a
-random time, started again, until it comes to its end. What is compared is listed in docs/reliability.md: everything but
+random time, started again, until it comes to its end. Where a job decides by the clock, the one that is left alone
+comes second and is given the decisions of the first. What is compared is listed in docs/reliability.md: everything but
 the files that hold measured times.
 """
 
@@ -14,41 +15,125 @@ import hashlib
 import json
 import os
 import random
+import runpy
 import shutil
 import signal
 import sys
 import tempfile
 import time
 import tomllib
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-from harness import forked
 from keepsakes import ALONE, COMMANDS, SMALL, TINY, make
 
 KILLS = 6  # of each job
 MOST_STARTS = 60
 # What may differ, as docs/reliability.md says: files of measured times and pages, and measured times in records.
 NOT_COMPARED = {"timings.jsonl", "report.html", "index.html", "README.md", "latency.jsonl", ".lock"}
-RECORDS = {"networks.json", "result.json", "model.json", "quantised.json", "run.toml"}
+RECORDS = {"networks.json", "result.json", "select.json", "model.json", "quantised.json", "run.toml"}
 MEASURED = (
     "latency",
     "seconds",
+    "paces",
     "/ms",
     "sha256",
 )  # parts of the keys of such times; digests are of files that hold them
 OF_PLACE = {"run", "page"}  # keys that say where the run is
-JOBS: dict[str, tuple[str, ...]] = {
-    "train": ("train", TINY, "--steps", "60", "--limit", "400", "--threads", "1"),
-    "supernet": ("search", *SMALL, "--where", "macs<=60K", "--keep", "1", *ALONE),
-    "ensemble": (  # the default score: a rank ensemble of proxies, without a supernet
-        "search", "--space", "mixed:channels=4,resolution=8", "--supernet", "no", "--where", "macs<=100K",
-        "--network-steps", "8", "--population", "4", "--generations", "2", "--keep", "1", "--limit", "400", *ALONE,
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that is killed.
+
+    Args:
+        command: Its command line; `{run}` stands for the run directory.
+        prepare: Makes what it is given, in the folder that it runs in.
+        begins_with: The finished run, of those in `keepsakes.py`, that it goes on with.
+        smaller: Called in the process of the job before it begins: makes what takes minutes take seconds.
+        by_clock: Whether it decides by the clock how long to train. Then the job that is left alone is given the plan
+            and the decisions of the one that was killed.
+        seconds: Of processor time that it takes, about; measured if it is 0.
+    """
+
+    command: tuple[str, ...]
+    prepare: Callable[[Path], object] | None = None
+    begins_with: str = ""
+    smaller: Callable[[], None] | None = None
+    by_clock: bool = False
+    seconds: float = 0.0
+
+
+def small_race() -> None:
+    """The plan of a search within a time limit, of seconds: two rounds, a cheaper model, four parts to the end."""
+    from supernetic.jobs.compare import last_training
+    from supernetic.jobs.search.job import SearchJob
+    from supernetic.jobs.search.plan import SearchPlan
+
+    last_training.PART_S = 0.5
+    plan = SearchPlan(
+        supernet_steps=0, population=4, generations=3, networks=6, network_steps=0, workers=2, models=2,
+        rounds=(0.3, 0.3), sizes=(6, 2), cheaper=0.3, finish=4.0, limit=40.0,
+    )  # fmt: skip
+    SearchJob._plan_work = lambda *_: plan  # type: ignore[method-assign]
+
+
+def pretrained_model(folder: Path) -> None:
+    """A model directory to transfer from."""
+    from supernetic.costs.macs import cost
+    from supernetic.exporters.card import Card
+    from supernetic.exporters.model import save_model
+    from supernetic.families.efficientnet_lite import EfficientNetLite
+    from supernetic.nn.network import build
+
+    network = build(EfficientNetLite(width=0.25, depth=0.5).network(4, 3, 32), seed=0).eval()
+    costs = cost(network.blueprint)
+    means, classes = ((0.4, 0.5, 0.6), (0.3, 0.3, 0.3)), tuple("abcd")
+    save_model(folder / "pretrained", network, Card("small", "", classes, 32, 3, *means, "", "", costs.macs,
+                                                    costs.params), onnx=False)  # fmt: skip
+
+
+def drawn_shapes(folder: Path) -> None:
+    """Images with boxes."""
+    if not (folder / "shapes").exists():
+        shapes = runpy.run_path(str(Path(__file__).parent.parent / "shapes.py"))
+        shapes["write_voc"](folder / "shapes", {"train": 8, "val": 2, "test": 2})
+
+
+MIXED = ("search", "--space", "mixed:channels=4,resolution=8", "--where", "macs<=100K", "--limit", "400")
+JOBS = {
+    "train": Job(("train", TINY, "--steps", "60", "--limit", "400", "--threads", "1", "--out", "{run}")),
+    "supernet": Job(("search", *SMALL, "--where", "macs<=60K", "--keep", "1", *ALONE, "--out", "{run}")),
+    "ensemble": Job((  # the default score: a rank ensemble of proxies, without a supernet
+        *MIXED, "--supernet", "no", "--network-steps", "8", "--population", "4", "--generations", "2", "--keep", "1",
+        *ALONE, "--out", "{run}",
+    )),
+    "race": Job(  # lengths of trainings are settled on the way
+        (*MIXED, "--minutes", "0.6", "--augment", "light", "--keep", "2", "--workers", "2", "--threads", "1", "--out",
+         "{run}"),
+        smaller=small_race, by_clock=True, seconds=15.0,
     ),
-    "table": ("search", "--table", "nasbench201", "--evaluations", "400"),
-    "select": COMMANDS["select"],
-    "study": COMMANDS["study"],
+    "finish": Job(("finish", "{run}", "model-1", "--steps", "120"), begins_with="search"),
+    "transfer": Job(
+        ("transfer", "pretrained", "embedded", "--image-size", "16", "--limit", "300", "--steps", "6", "--trials", "2",
+         "--workers", "1", "--out", "{run}"),
+        pretrained_model,
+    ),
+    "detect": Job(
+        ("detect", "mobilenetv2", "shapes", "--steps", "6", "--image-size", "64", "--channels", "8", "--out", "{run}"),
+        drawn_shapes,
+    ),
+    "table": Job(("search", "--table", "nasbench201", "--evaluations", "400", "--out", "{run}")),
+    "select": Job((*COMMANDS["select"], "--out", "{run}")),
+    "study": Job((*COMMANDS["study"], "--out", "{run}/study")),  # its trainings are beside it, in `{run}/trainings`
 }  # fmt: skip
 
 
@@ -58,7 +143,7 @@ def contents(run: Path) -> dict[str, str]:
     for path in sorted(p for p in run.rglob("*") if p.is_file() and p.name not in NOT_COMPARED):
         name = path.relative_to(run).as_posix()
         if path.name in RECORDS:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8").replace(f'"{run.name}/', '"')  # where the run is
             record = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
             found[name] = json.dumps(_untimed(record), sort_keys=True)
         else:
@@ -73,63 +158,122 @@ def _untimed(value: object) -> object:
     return [_untimed(v) for v in value] if isinstance(value, list) else value
 
 
-def kill_at_random(command: list[str], folder: Path, run: Path, rng: random.Random, seconds: float) -> int:
-    """Start a job and kill it until it has been killed often enough; then let it end. How often it was killed."""
+def kill_at_random(job: Job, folder: Path, run: str, rng: random.Random, seconds: float) -> int:
+    """Start a job and kill it until it has been killed often enough; then let it end. How often it was killed.
+
+    Moments are counted in processor time, so that they are the same on a busy machine.
+    """
     killed = 0
+    begin(job, folder, run)
     for _ in range(MOST_STARTS):
         child = os.fork()
         if child == 0:
-            _work(command, folder)
-        until = time.monotonic() + (rng.uniform(0.05, seconds) if killed < KILLS else 600)
+            _work(job, folder, run)
+        until = rng.uniform(0.05, seconds) if killed < KILLS else inf
         while True:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
                 break
-            if time.monotonic() > until:
+            if processor_time(child) > until:
                 os.killpg(child, signal.SIGKILL)
                 _, status = os.waitpid(child, 0)
                 killed += 1
                 break
-            time.sleep(0.005)
+            time.sleep(0.03)
         if os.waitstatus_to_exitcode(status) == 0:
             if killed >= KILLS:
                 return killed
-            shutil.rmtree(run)  # it ended before enough kills: once more from the beginning
-    raise RuntimeError(f"{command[0]} did not come to its end")
+            shutil.rmtree(folder / run)  # it ended before enough kills: once more from the beginning
+            begin(job, folder, run)
+    raise RuntimeError(f"{job.command[0]} did not come to its end: {(folder / 'err').read_text()[-1000:]}")
 
 
-def _work(command: list[str], folder: Path) -> None:
-    """In a forked process: the command, without a word."""
+def processor_time(child: int) -> float:
+    """Seconds that a process and those that it started have computed."""
+    found = 0.0
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(child)
+        for one in (process, *process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                times = one.cpu_times()
+                found += times.user + times.system
+    return found
+
+
+def begin(job: Job, folder: Path, run: str) -> None:
+    """What a job finds in its run directory."""
+    if job.begins_with:
+        shutil.copytree(folder / job.begins_with, folder / run, ignore=shutil.ignore_patterns(".lock"))
+
+
+def _work(job: Job, folder: Path, run: str, limit: Callable[[], None] | None = None) -> None:
+    """In a forked process: the command; what it says goes to the file `err`."""
     code = 70
     try:
         os.setpgid(0, 0)
         os.chdir(folder)
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(quiet, number)
+        with open(os.devnull, "rb") as nothing, open("err", "wb") as told:
+            for number, file in ((0, nothing), (1, told), (2, told)):
+                os.dup2(file.fileno(), number)
         from supernetic.cli import main
 
-        main(command)
+        if job.smaller:
+            job.smaller()
+        if limit:
+            limit()
+        main([*(a.replace("{run}", run) for a in job.command), "-q"])
         code = 0
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
     finally:
+        sys.stderr.flush()
         os._exit(code)
+
+
+def start(job: Job, folder: Path, run: str, limit: Callable[[], None] | None = None) -> int:
+    """Start a job and wait for its end; `limit` is called in its process before it begins. The exit code."""
+    child = os.fork()
+    if child == 0:
+        _work(job, folder, run, limit)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def undisturbed(job: Job, folder: Path, run: str) -> float:
+    """Run a job to its end; the seconds of processor time that it took."""
+    before = os.times()
+    if start(job, folder, run) != 0:
+        raise RuntimeError(f"{job.command[0]}: {(folder / 'err').read_text()[-1000:]}")
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def try_job(name: str, folder: Path, rng: random.Random) -> tuple[int, list[str]]:
     """Kill a job; how often that was, and which files differ in the end."""
-    folder.mkdir(parents=True, exist_ok=True)
-    make(folder)
-    command = [*JOBS[name], "-q", "--out"]
-    begin = time.monotonic()
-    code, _, _ = forked([*command, "whole"], folder, folder / "out", folder / "err", limits=False)
-    seconds = time.monotonic() - begin
-    if code != 0:
-        raise RuntimeError(f"{name}: {(folder / 'err').read_text()[-1000:]}")
-    killed = kill_at_random([*command, "killed"], folder, folder / "killed", rng, seconds)
+    job = JOBS[name]
+    make(folder, *([job.begins_with] if job.begins_with else []))
+    if job.prepare:
+        job.prepare(folder)
+    if job.by_clock:
+        killed = kill_at_random(job, folder, "killed", rng, job.seconds)
+        (folder / "whole").mkdir()
+        for file in ("run.toml", "decisions.jsonl"):
+            shutil.copy(folder / "killed" / file, folder / "whole" / file)
+        undisturbed(job, folder, "whole")
+    else:
+        begin(job, folder, "whole")
+        killed = kill_at_random(job, folder, "killed", rng, undisturbed(job, folder, "whole"))
     whole, other = contents(folder / "whole"), contents(folder / "killed")
     return killed, sorted(k for k in whole.keys() | other.keys() if whole.get(k) != other.get(k))
+
+
+def missing(name: str) -> str:
+    """Why a job cannot be run here, if it cannot."""
+    from supernetic.detection.packages import PACKAGES, have_detection
+
+    return "" if name != "detect" or have_detection() else f"needs {' and '.join(PACKAGES)}"
 
 
 def main() -> None:
@@ -142,9 +286,14 @@ def main() -> None:
     rng, kills, failures = random.Random(0), {}, []
     with tempfile.TemporaryDirectory(prefix="kills-") as place:
         for name in sys.argv[1:] or JOBS:
+            if why := missing(name):
+                print(f"{name}: left out, it {why}", flush=True)
+                continue
             kills[name], differ = try_job(name, Path(place).resolve() / name, rng)
-            failures += [f"{name}: {file}" for file in differ]
-            print(f"{name}: {kills[name]} kills, {len(differ)} files differ: {', '.join(differ[:5])}", flush=True)
+            failures += [f"{name}: {file} differs" for file in differ]
+            print(f"{name}: {kills[name]} kills, {len(differ)} files differ", flush=True)
+            for file in differ:
+                print(f"- {name}: {file} differs", flush=True)
     print(json.dumps({"kills": kills, "failures": failures}))
     sys.exit(bool(failures))
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+KILLED = ["train", "supernet", "ensemble", "race", "finish", "transfer", "detect", "table", "select", "study"]
 
 
 def tool(name: str, *arguments: str) -> Any:
@@ -59,8 +60,20 @@ def test_hostile_environments() -> None:
 
 @pytest.mark.slow
 @pytest.mark.campaign
-@pytest.mark.parametrize("job", ["train", "supernet", "ensemble", "table", "select", "study"])
+@pytest.mark.parametrize("job", KILLED)
 def test_killed_at_random_moments_jobs_end_with_the_same_bytes(job: str) -> None:
+    if job == "detect":
+        pytest.importorskip("pycocotools")
     found = tool("kills.py", job)
     assert found["failures"] == []
     assert found["kills"][job] >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.campaign
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of addresses")
+@pytest.mark.parametrize("job", ["train", "supernet", "ensemble", "transfer"])
+def test_without_enough_memory_jobs_say_so_and_end_with_the_same_bytes(job: str) -> None:
+    found = tool("memory.py", job)
+    assert found["failures"] == []
+    assert found["starved"][job]["refused"] >= 1

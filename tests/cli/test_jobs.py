@@ -67,6 +67,10 @@ BAD = [
     (["select", "nowhere"], "unknown data set 'nowhere'"),
     (["select", "--models", "mlp,logistc"], "did you mean 'logistic'"),
     (["select", "--sizes", "few"], "sizes must be auto or numbers of images such as 250,500,1000, got 'few'"),
+    (["search", "--out", "bad.py/run"], "the run directory bad.py/run cannot be written"),
+    (["train", "macro", "--out", "empty/../few"], "few holds other files and no run.toml"),
+    (["train", "macro", "--start", "empty"], "empty/run.toml cannot be read"),
+    (["select", "--sizes", "0"], "sizes must be 20 images or more, got 0"),
     (["select", "--minutes", "0"], "minutes must be more than 0 and finite, got 0"),
     (["scale", "--stages", "0"], "stages must be at least 1, got 0"),
     (["scale", "--curve", "liner"], "did you mean 'linear'"),
@@ -76,8 +80,6 @@ BAD = [
 ]
 LATE = [  # known only after something has been said about the data
     (["--baseline", "bad.py"], "bad.py line 1: SyntaxError"),
-    (["--out", "bad.py/run"], "the run directory bad.py/run cannot be written"),
-    (["--out", "one"], "holds other files and no run.toml"),
 ]
 
 

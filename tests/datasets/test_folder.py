@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +132,14 @@ def test_files_below_folders_of_a_class_come_in_the_order_of_their_parts(folder:
     for name in ("a/z.png", "a-b.png"):  # as text, "a-b.png" would come first
         shutil.copy(folder / "bag" / "00.png", folder / "bag" / name)
     assert list(read(folder).files[-14 - 12 : -12][-2:]) == ["bag/a/z.png", "bag/a-b.png"]
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
+def test_classes_are_utf8_in_every_locale(locale: str, folder: Path) -> None:
+    (folder / "bag").rename(folder / "Bäume")
+    code = "import sys; from supernetic.datasets.folder import read; from pathlib import Path\n"
+    code += "found = read(Path(sys.argv[1])); print(ascii(found.classes), len(found.labels))"
+    plain = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command: list[str | bytes] = [sys.executable, "-c", code, os.fsencode(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **plain})
+    assert done.stdout == "('B\\xe4ume', 'coat') 24\n", done.stderr

@@ -54,3 +54,13 @@ def test_records_of_others_are_checked(saved: Path, change: dict[str, Any], mess
     (saved / "detector.json").write_text(json.dumps({**record, **change}))
     with pytest.raises(RunError, match=message):
         read_detector_card(saved)
+
+
+def test_what_a_kill_left_beside_it_goes(saved: Path, detector: Any, spec: DetectorSpec) -> None:
+    left, other = saved.with_name(".detector.0123456789abcdef.tmp"), saved.with_name(".mine.0123456789abcdef.tmp")
+    for folder in (left, other):
+        folder.mkdir()
+        (folder / "labels.txt").touch()
+    save_detector(saved, detector, spec, CARD)
+    assert not left.exists()
+    assert other.exists()

@@ -40,6 +40,11 @@ def build(classes, in_channels, resolution):
     return nn.Sequential(nn.Flatten(), nn.Linear(in_channels * resolution**2, classes))
 """
 
+BAD_NAMES = [
+    "../../escaped", "/tmp/escaped", "..", ".", "a/b", "a\nb", "", "a\0b", "escaped" * 40, "C:\\escaped", "..\\escaped",
+    "\\\\host\\escaped", "escaped:stream", "~/escaped", "a b", "\u202eescaped", 3, None, ["escaped"],
+]  # fmt: skip
+
 Command = Callable[..., tuple[int, str]]
 
 
@@ -346,11 +351,310 @@ def test_a_run_may_be_reached_through_a_link(run: Path, tmp_path: Path, command:
     assert list((run / "models").glob("*/model.json"))
 
 
+# --- hard links -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["any.jsonl", "timings.jsonl", "metrics.jsonl", "scores.jsonl", "run.toml", ".lock"])
+def test_a_file_with_another_name_elsewhere_is_not_changed_there(
+    name: str, run: Path, tmp_path: Path, command: Command
+) -> None:
+    elsewhere = run.parent / "elsewhere"
+    (run / name).touch()
+    with open(run / name, "ab") as file:
+        file.write(b"# torn")  # which opening a run cuts off
+    (run / name).rename(elsewhere)
+    os.link(elsewhere, run / name)
+    before = elsewhere.read_bytes()
+    assert command(*filled(OPENING["rank"], run, tmp_path))[0] == 0
+    assert elsewhere.read_bytes() == before
+
+
+def test_records_are_added_to_a_copy_of_a_hard_link(searched: Path, interrupted: Path, command: Command) -> None:
+    file, other = interrupted / "timings.jsonl", interrupted.parent / "timings.jsonl"
+    os.link(file, other)
+    before = other.read_bytes()
+    assert command("resume", interrupted, "--trust-code")[0] == 0
+    assert other.read_bytes() == before
+    assert file.read_bytes().startswith(before)
+    assert len(file.read_bytes()) > len(before)
+
+
+# --- links to code, and in the middle of a path -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["the file", "the folder", "a pipe", "a hard link"])
+@pytest.mark.parametrize("flag", [(), ("--trust-code",)], ids=["without", "with the flag"])
+def test_code_is_reached_through_no_link(
+    how: str, flag: tuple[str, ...], run: Path, evil: Path, mark: Path, tmp_path: Path, command: Command
+) -> None:
+    """Its digest is right: what is refused is the way to it. A hard link is a file like any other."""
+    kept = with_space(run, evil) / "code"
+    if how == "the folder":
+        kept.rename(tmp_path / "elsewhere")
+        kept.symlink_to(tmp_path / "elsewhere")
+    else:
+        (kept / evil.name).unlink()
+        make = {
+            "the file": kept.joinpath(evil.name).symlink_to,
+            "a hard link": lambda to: os.link(to, kept / evil.name),
+        }
+        make.get(how, lambda _: os.mkfifo(kept / evil.name))(evil)
+    code, line = command(*filled(OPENING["rank"], run, tmp_path), *flag)
+    if flag and how == "a hard link":
+        assert mark.exists()
+    else:
+        refused(code, line, "code")
+        assert not mark.exists()
+
+
+def test_code_that_is_swapped_after_it_was_read_is_not_run(
+    run: Path, evil: Path, mark: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from supernetic.runs import trust
+
+    good = tmp_path / "good.py"
+    good.write_text(SPACE_FILE.format(mark=str(tmp_path / "good-mark")))
+    kept = with_space(run, good) / "code" / "good.py"
+    real: Callable[[Path, Path], bytes] = vars(trust)["read_plain_file"]
+
+    def swapping(run: Path, file: Path) -> bytes:
+        data = real(run, file)
+        shutil.copy(evil, kept)  # between the check of its digest and its use
+        return data
+
+    monkeypatch.setattr(trust, "read_plain_file", swapping)
+    command(*filled(OPENING["rank"], run, tmp_path), "--trust-code")
+    assert (tmp_path / "good-mark").exists()  # what was checked is what was run
+    assert not mark.exists()
+
+
+def test_weights_that_are_swapped_after_they_were_checked_are_refused(
+    searched: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import load, save
+
+    from supernetic.exporters import model
+
+    (source,) = (searched / "run" / "models").iterdir()
+    copy = tmp_path / "model"
+    shutil.copytree(source, copy)
+    other = save({name: tensor + 1 for name, tensor in load((copy / model.WEIGHTS).read_bytes()).items()})
+    real = model._read
+
+    def swapping(path: Path) -> bytes:
+        data = real(path)
+        if path.name == model.WEIGHTS:
+            path.write_bytes(other)
+        return data
+
+    monkeypatch.setattr(model, "_read", swapping)
+    refused(*command("export", copy, "--out", tmp_path), model.WEIGHTS, "checksum")
+
+
+@pytest.mark.parametrize("name", ["models", "models/model-1", "networks", "int8", "checkpoints"])
+@pytest.mark.parametrize("verb", ["export", "report", "finish", "resume"])
+def test_no_command_writes_through_a_link_in_the_middle(
+    verb: str, name: str, searched: Path, tmp_path: Path, command: Command
+) -> None:
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    shutil.copytree(searched / "run", run)
+    (elsewhere / "inner").mkdir(parents=True)
+    shutil.rmtree(run / name, ignore_errors=True)
+    (run / name).symlink_to(elsewhere)
+    if verb == "resume":
+        (run / "result.json").unlink()
+    more = {"finish": ["model-1", "--steps", "1"], "resume": ["--trust-code"]}.get(verb, [])
+    refused(*command(verb, run, *more), name, "link")
+    assert [p.name for p in elsewhere.rglob("*")] == ["inner"]
+
+
+# --- the trainings beside a study -------------------------------------------------------------------------------------
+
+STUDY = """
+title = "Tiny"
+seeds = [0]
+[base]
+space = "macro:channels=4,resolution=8,head=16"
+limit = 300
+recipe = { length = "2 steps", batch_size = 16, lr = 0.1 }
+[measure]
+kind = "ranking"
+truth = "mean_acc"
+valid = 20
+random = 20
+sizes = [5, 10]
+points = 20
+"""
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study's file, its run, and its training beside that."""
+    folder = tmp_path_factory.mktemp("studied")
+    (folder / "study.toml").write_text(STUDY)
+    cli.main(["study", str(folder / "study.toml"), "-q", "--out", str(folder / "received" / "run")])
+    return folder
+
+
+@pytest.fixture
+def received(studied: Path, tmp_path: Path) -> Path:
+    """A copy of both, as someone could send it."""
+    shutil.copytree(studied / "received", tmp_path / "received", ignore=shutil.ignore_patterns("*.lock"))
+    return tmp_path / "received"
+
+
+def training_of(received: Path) -> Path:
+    (training,) = (p for p in (received / "trainings").iterdir() if not p.name.startswith("."))
+    return training
+
+
+def test_a_received_study_goes_on_with_what_is_beside_it(received: Path, command: Command) -> None:
+    before = (training_of(received) / "supernet.safetensors").stat().st_mtime_ns
+    assert command("resume", received / "run")[0] == 0
+    assert (training_of(received) / "supernet.safetensors").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("what", ["all", "training", "lock", "inside"])
+def test_the_trainings_of_a_received_study_are_no_links(
+    what: str, received: Path, tmp_path: Path, command: Command
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    training = training_of(received)
+    if what == "lock":
+        linked = training.with_name(f".{training.name}.lock")
+        linked.unlink(missing_ok=True)
+    else:
+        linked = {"all": training.parent, "training": training, "inside": training / "scores.jsonl"}[what]
+        linked.rename(elsewhere)
+    linked.symlink_to(elsewhere)
+    before = {p: p.stat().st_mtime_ns for p in (elsewhere, *elsewhere.rglob("*")) if p.exists()}
+    code, line = command("resume", received / "run")
+    assert code != 0
+    assert "link" in line
+    assert {p: p.stat().st_mtime_ns for p in (elsewhere, *elsewhere.rglob("*")) if p.exists()} == before
+
+
+def test_a_folder_of_trainings_of_ones_own_may_be_a_link(
+    studied: Path, received: Path, tmp_path: Path, command: Command
+) -> None:
+    (received / "trainings").rename(tmp_path / "larger-disk")
+    (received / "trainings").symlink_to(tmp_path / "larger-disk")
+    assert command("study", studied / "study.toml", "-q", "--out", received / "run")[0] == 0
+
+
+def test_code_that_a_training_beside_a_study_names_needs_the_flag(
+    received: Path, evil: Path, mark: Path, command: Command
+) -> None:
+    training = with_space(training_of(received), evil)
+    (training / "scores.jsonl").unlink()
+    (training / "measured.jsonl").unlink(missing_ok=True)
+    code, line = command("resume", received / "run")
+    assert code != 0
+    assert "evil.py" in line
+    assert "--trust-code" in line
+    assert not mark.exists()
+    command("resume", received / "run", "--trust-code")
+    assert mark.exists()
+
+
+# --- digests ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "digest", ["missing", "empty", "upper", "sha1", "md5", "sha512", "cut", "list", "another file"]
+)
+def test_code_with_a_digest_that_does_not_fit_is_not_run(
+    digest: str, run: Path, evil: Path, mark: Path, tmp_path: Path, command: Command
+) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(SPACE_FILE.format(mark=str(tmp_path / "my-mark")))
+    data, right = evil.read_bytes(), sha256(evil)
+    others: dict[str, object] = {
+        "empty": "", "upper": right.upper(), "cut": right[:16], "list": [right], "another file": sha256(mine),
+    }  # fmt: skip
+    given = (
+        others[digest] if digest in others else None if digest == "missing" else hashlib.new(digest, data).hexdigest()
+    )
+
+    def changed(settings: dict[str, Any]) -> None:
+        entry = settings["code"][evil.name]
+        entry.pop("sha256")
+        if given is not None:
+            entry["sha256"] = given
+
+    change(with_space(run, evil), changed)
+    rank = filled(OPENING["rank"], run, tmp_path)
+    refused(*command(*rank, "--trust-code"), "evil.py")
+    if digest == "another file":  # a file that the very same call names, and may run
+        rank[rank.index("macro")] = str(mine)
+        assert command(*rank)[0] == 2
+        assert (tmp_path / "my-mark").exists()
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", [n for n in BAD_NAMES if isinstance(n, str)], ids=lambda name: repr(name)[:24])
+def test_names_of_code_stay_inside(
+    name: str, run: Path, evil: Path, mark: Path, tmp_path: Path, command: Command
+) -> None:
+    def changed(settings: dict[str, Any]) -> None:
+        settings["code"][f"{name}.py"] = settings["code"].pop(evil.name)
+
+    change(with_space(run, evil), changed)
+    for place in (run / "code", run, run.parent):
+        shutil.copy(evil, place / "escaped.py")
+    refused(*command(*filled(OPENING["rank"], run, tmp_path), "--trust-code"))
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("digest", ["missing", "wrong", "md5", "another file", "number"])
+@pytest.mark.parametrize("verb", ["export", "predict", "latency"])
+def test_a_model_whose_digests_do_not_fit_is_refused(
+    verb: str, digest: str, searched: Path, tmp_path: Path, command: Command
+) -> None:
+    from supernetic.exporters.model import RECORD, WEIGHTS, _own_digest
+
+    (source,) = (searched / "run" / "models").iterdir()
+    model = tmp_path / "model"
+    shutil.copytree(source, model)
+    record = json.loads((model / RECORD).read_text())
+    if digest == "missing":
+        del record["sha256"][WEIGHTS]
+    else:
+        md5 = hashlib.md5((model / WEIGHTS).read_bytes(), usedforsecurity=False).hexdigest()
+        others: dict[str, object] = {"wrong": "0" * 64, "md5": md5, "another file": record["sha256"]["labels.txt"]}
+        record["sha256"][WEIGHTS] = others.get(digest, 3)
+    record["sha256"][RECORD] = _own_digest(record)
+    (model / RECORD).write_text(json.dumps(record))
+    more: dict[str, list[object]] = {"predict": [tmp_path / "image.png"], "latency": ["--engine", "eager", "-q"]}
+    refused(*command(verb, model, *more.get(verb, [])), "model")
+
+
+@pytest.mark.parametrize("notes", ["{}", '{"sha256": null}', '{"sha256": "0"}', "[]", "3", "x", None])
+def test_weights_of_a_run_whose_checksum_does_not_fit_are_refused(
+    notes: str | None, run: Path, tmp_path: Path, command: Command
+) -> None:
+    from safetensors.torch import load, save
+
+    file = run / "supernet.safetensors"
+    file.write_bytes(save(load(file.read_bytes()), None if notes is None else {"supernetic": notes}))
+    refused(*command("derive", run, *DERIVE, "--out", tmp_path / "out"), "supernet.safetensors")
+    assert not list((tmp_path / "out").glob("*"))
+
+
+@pytest.mark.parametrize("verb", ["rank", "derive", "train --start"])
+def test_a_pipe_in_the_place_of_weights_is_not_waited_for(
+    verb: str, run: Path, tmp_path: Path, command: Command
+) -> None:
+    (run / "supernet.safetensors").unlink()
+    os.mkfifo(run / "supernet.safetensors")
+    refused(*command(*filled(OPENING[verb], run, tmp_path)), "supernet.safetensors")
+
+
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", "..", "a/b", "a\nb", ""])
-def test_names_in_networks_json_stay_inside(name: str, searched: Path, tmp_path: Path, command: Command) -> None:
+@pytest.mark.parametrize("name", BAD_NAMES, ids=lambda name: repr(name)[:24])
+def test_names_in_networks_json_stay_inside(name: object, searched: Path, tmp_path: Path, command: Command) -> None:
     run = tmp_path / "a" / "run"
     shutil.copytree(searched / "run", run)
     records = json.loads((run / "networks.json").read_text())
@@ -373,19 +677,20 @@ def test_keys_in_networks_json_are_those_of_their_trainings(
     refused(*command("export", run, "--name", records[0]["name"]), "key" if "." in key else "settings")
 
 
-def test_the_name_in_model_json_stays_inside(searched: Path, tmp_path: Path, command: Command) -> None:
+@pytest.mark.parametrize("name", BAD_NAMES, ids=lambda name: repr(name)[:24])
+def test_the_name_in_model_json_stays_inside(name: object, searched: Path, tmp_path: Path, command: Command) -> None:
     from supernetic.exporters.model import RECORD, _own_digest
 
     (source,) = (searched / "run" / "models").iterdir()
     model = tmp_path / "model"
     shutil.copytree(source, model)
     record = json.loads((model / RECORD).read_text())
-    record["name"] = "../escaped"
+    record["name"] = name
     record["sha256"][RECORD] = _own_digest(record)
     (model / RECORD).write_text(json.dumps(record))
     (tmp_path / "out").mkdir()
-    refused(*command("export", model, "--out", tmp_path / "out"), "model.json", "name", "../escaped")
-    assert not (tmp_path / "escaped").exists()
+    refused(*command("export", model, "--out", tmp_path / "out"), "model.json", "name")
+    assert not list(tmp_path.rglob("*escaped*"))
 
 
 def test_files_that_model_json_lists_stay_inside(searched: Path, tmp_path: Path, command: Command) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from errno import ENOMEM
 from itertools import pairwise
 from typing import Annotated
 
@@ -18,6 +19,7 @@ import typer
 from typer._completion_shared import Shells
 
 from .. import __version__
+from ..capacity import memory_in_use
 from ..errors import LONGEST_NAME, InputError, SupernetError, memory_words
 from ..parallel.world import launched, run_in_world
 from ..text import printable
@@ -34,6 +36,7 @@ TOGETHER = ("train", "derive", "search", "scale", "resume")  # commands that tra
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; in a process of `torchrun`, together with the others."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_streams()
     _print_anything()
     if launched():
         command = given[0] if given else ""
@@ -66,12 +69,28 @@ def _main(given: list[str]) -> None:
     except OSError as error:  # what the file system refuses: a disk that is full, a name that is too long, ...
         if error.errno is None:
             raise
+        if error.errno == ENOMEM:
+            _leave(2, str(memory_words(error, memory_in_use())))
         _leave(2, f"{_shortened(error.filename)}: {error.strerror}" if error.filename else str(error.strerror))
-    except (MemoryError, RuntimeError, ImportError) as error:
-        words = str(error) if str(error).startswith(LOOP) else memory_words(error)
+    except Exception as error:
+        words = str(error) if str(error).startswith(LOOP) else memory_words(error, memory_in_use())
         if words is None:
             raise
         _leave(2, words)
+
+
+def _open_streams() -> None:
+    """Put nothing in the place of streams that were closed: else a file of a run could get the number of stderr."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, number)
+            if nowhere != number:
+                os.close(nowhere)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _print_anything() -> None:

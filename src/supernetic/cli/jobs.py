@@ -426,7 +426,7 @@ def select(
     }
     from ..jobs.select.request import SelectRequest
 
-    SelectRequest(**settings)  # mistakes are told now: the job itself imports torch first
+    SelectRequest(**settings).check_texts()  # mistakes are told now: the job itself imports torch first
     from ..jobs.select.job import select as job
 
     engine = open_cluster(cluster, cluster_tls, insecure, dry_run=dry_run)

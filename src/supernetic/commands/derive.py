@@ -98,6 +98,12 @@ def derive(
     Returns:
         Where the model is, what it costs, and its scores on the validation images.
     """
+    if retrain is not None and retrain not in RETRAIN_MODES:
+        raise UnknownNameError("way to retrain", retrain, RETRAIN_MODES)
+    if name is not None:
+        require_name(name)
+    path = Path(run)
+    settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
     import torch
 
     from ..costs.macs import cost
@@ -108,13 +114,8 @@ def derive(
     from ..networks.pool import evaluate
     from ..nn.network import Network
 
-    if retrain is not None and retrain not in RETRAIN_MODES:
-        raise UnknownNameError("way to retrain", retrain, RETRAIN_MODES)
-    if name is not None:
-        require_name(name)
     quantises = require_mode(int8) and have_onnx()
-    path, hardware = Path(run), settle_hardware(device, precision)
-    settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
+    hardware = settle_hardware(device, precision)
     with open_run(path, settings):
         supernet, dataset = load_supernet(path, device=hardware.device)
         torch.set_num_threads(settings["threads"])

@@ -81,12 +81,14 @@ def export(
     Returns:
         The model directories, and notes on networks that were left out.
     """
-    from ..exporters.model import is_model, load_model, read_card, read_int8, save_model
-
     quantises = require_mode(int8)
     if name is not None:
         require_name(name)
     path = Path(source)
+    if not exists(path / SETTINGS) and not exists(path / MODEL_RECORD):
+        raise RunError(f"{path} is neither a run (it has no {SETTINGS}) nor a model directory")
+    from ..exporters.model import is_model, load_model, read_card, read_int8, save_model
+
     if optuna is not None:
         study = name or path.resolve().name
         added = read_trials(path).to_optuna(optuna, study)
@@ -99,8 +101,6 @@ def export(
             program = pt2 or exists(path / MODEL_PROGRAM)
             save_model(target, network, replace(card, name=name or card.name), int8=quantised, program=program)
             return ExportResult((_exported(target),))
-    if not exists(path / SETTINGS):
-        raise RunError(f"{path} is neither a run (it has no {SETTINGS}) nor a model directory")
     settings = {k: v for k, v in read_settings(path).items() if k != "versions"}
     with open_run(path, settings) if out is None else nullcontext(), naming_damage(path):
         return export_run(path, out=out, name=name, int8=int8, pt2=pt2)

@@ -17,12 +17,12 @@ from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample, interpolate, pad
 
 from ..errors import InputError, UnknownNameError
+from .augment_names import AUGMENTATIONS as AUGMENTATIONS
+from .augment_names import INCEPTION, POLICIES, augment_names
+from .augment_names import NONE as NONE
 from .colours import distort_colours
-from .policies import POLICIES, apply_policy
+from .policies import apply_policy
 
-NONE = "none"
-INCEPTION = "inception"
-AUGMENTATIONS = (NONE, "light", "shift", "flip", "crop", INCEPTION, "cutout", *POLICIES)
 LIGHT_SHIFT = 1 / 16  # of the width: 2 pixels of CIFAR-10's 32, 14 of ImageNet's 224
 CUTOUT_SIDE = 1 / 4  # of the image's side
 SMALLEST_CROP = 0.08  # share of the area that a crop keeps at least
@@ -75,20 +75,12 @@ def parse(text: str) -> Augment:
     Returns:
         The augmentation.
     """
-    names = [name for name in text.split("+") if name]
-    for name in names:
-        if name not in AUGMENTATIONS:
-            raise UnknownNameError("augmentation", name, AUGMENTATIONS)
-    policies = [name for name in names if name in POLICIES]
-    if len(policies) > 1:
-        raise InputError(f"one policy at a time, got {' and '.join(policies)}")
-    if NONE in names and len(names) > 1:
-        raise InputError(f"{NONE} must stand alone, got {text}")
+    names = augment_names(text)
     return Augment(
         shift=4 if "shift" in names else 0,
         flip="flip" in names or INCEPTION in names,
         crop=SMALLEST_CROP if "crop" in names or INCEPTION in names else 0.0,
-        policy="".join(policies),
+        policy="".join(name for name in names if name in POLICIES),
         light_shift=LIGHT_SHIFT if "light" in names else 0.0,
         cutout=CUTOUT_SIDE if "cutout" in names else 0.0,
         colours=INCEPTION in names,

@@ -58,8 +58,8 @@ def read_splits(path: Path, roots: Mapping[str, Path], only: Sequence[str] | Non
     Returns:
         Labels, and pixels on demand.
     """
-    inside = _folders(roots["train"])
-    classes = tuple(_text(p.name, p) for p in inside if only is None or p.name in only)
+    inside = [_text(p) for p in _folders(roots["train"])]
+    classes = tuple(name for name in inside if only is None or name in only)
     if not classes:
         loose = any(p.suffix.lower() in SUFFIXES for p in roots["train"].iterdir())
         contents = "images but no class folders" if loose else "no class folders"
@@ -71,16 +71,17 @@ def read_splits(path: Path, roots: Mapping[str, Path], only: Sequence[str] | Non
     for name, root in roots.items():
         start = len(files)
         for folder in _folders(root):
-            if only is not None and folder.name not in only:
+            called = _text(folder)
+            if only is not None and called not in only:
                 continue
-            if folder.name not in classes:
+            if called not in classes:
                 raise DataError(f"{folder} is a class that {roots['train']} does not have")
             images, rest = _images(folder)
             if not images and name == "train":
-                raise DataError(f"the class {folder.name!r} has no image: {folder} holds none of {_suffixes()}")
+                raise DataError(f"the class {called!r} has no image: {folder} holds none of {_suffixes()}")
             below = "" if folder == path else f"{folder.relative_to(path).as_posix()}/"
             files += [below + name for name in images]
-            labels += [classes.index(folder.name)] * len(images)
+            labels += [classes.index(called)] * len(images)
             others += [str(folder / name) for name in rest]
         given[name] = np.arange(start, len(files))
     notes = [f"{len(others)} files are no images and were left out, the first is {others[0]}"] if others else []
@@ -97,14 +98,13 @@ def read_splits(path: Path, roots: Mapping[str, Path], only: Sequence[str] | Non
     )
 
 
-def _text(name: str, folder: Path) -> str:
-    """The name of a class, which runs and models keep as text."""
+def _text(folder: Path) -> str:
+    """The name of a class, which runs and models keep as text: UTF-8, whatever the locale takes names for."""
     try:
-        name.encode()
-    except UnicodeEncodeError:
+        return os.fsencode(folder.name).decode("utf-8")
+    except UnicodeDecodeError:
         shown = os.fsencode(folder)
         raise DataError(f"the folder {shown!r} has a name that is not UTF-8: rename it, as it names a class") from None
-    return name
 
 
 def _folders(path: Path) -> list[Path]:

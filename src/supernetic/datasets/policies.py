@@ -16,8 +16,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
-POLICIES = ("autoaugment-cifar10", "autoaugment-imagenet", "randaugment")
-
 # Names of kornia's tables. Geometry first: those are one warp with different matrices.
 GEOMETRY = ("shear_x", "shear_y", "translate_x", "translate_y", "rotate")
 OPERATIONS = (

@@ -27,8 +27,11 @@ from safetensors.torch import load, save
 from .. import __version__
 from ..errors import RunError, SupernetError
 from ..exporters.card import escape
+from ..exporters.model import remove_temporary_directories
 from ..exporters.onnx import have_onnx
-from ..runs.directory import temporary_name
+from ..reading import parse_json, read_bytes
+from ..runs.directory import DAMAGE, temporary_name
+from ..runs.durable import sync_appended, sync_directory, sync_files
 from ..runs.files import DETECTOR_RECORD, MODEL_CARD, MODEL_LABELS, MODEL_ONNX, MODEL_WEIGHTS
 from .detector import DetectorSpec, build_detector
 from .onnx import write_detector_onnx
@@ -79,6 +82,8 @@ def save_detector(directory: Path, detector: Any, spec: DetectorSpec, card: Dete
         The content of `detector.json`; `onnx` says why there is no such file, if there is none.
     """
     temporary = temporary_name(directory)
+    sync_appended()
+    remove_temporary_directories(directory)
     try:
         temporary.mkdir(parents=True)
         tensors = {n: t.detach().cpu().contiguous() for n, t in detector.state_dict().items()}
@@ -88,9 +93,11 @@ def save_detector(directory: Path, detector: Any, spec: DetectorSpec, card: Dete
         (temporary / MODEL_CARD).write_text(_page(spec, card, onnx), encoding="utf-8")
         record = {"format": FORMAT, "supernetic": __version__, **asdict(card), "spec": spec.to_json(), "onnx": onnx}
         record["sha256"] = {p.name: _digest(p.read_bytes()) for p in sorted(temporary.iterdir())}
-        (temporary / DETECTOR_RECORD).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n")
+        (temporary / DETECTOR_RECORD).write_bytes((json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
+        sync_files(temporary)
         shutil.rmtree(directory, ignore_errors=True)
         os.replace(temporary, directory)
+        sync_directory(directory.parent)
     except OSError as error:
         raise RunError(f"the detector {directory} cannot be written: {error.strerror or error}") from None
     finally:
@@ -119,25 +126,33 @@ def read_detector_card(path: str | PathLike[str]) -> tuple[DetectorSpec, Detecto
     Returns:
         What the detector is built from, and what is said about it.
     """
-    directory = Path(path)
+    spec, card, _ = _read(Path(path))
+    return spec, card
+
+
+def _read(directory: Path) -> tuple[DetectorSpec, DetectorCard, bytes]:
+    """The same, and the weights as they were when they were checked."""
     file = directory / DETECTOR_RECORD
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record = parse_json(read_bytes(file))
         if record["format"] != FORMAT:
             raise RunError(f"{file} has the format {record['format']}, supernetic {__version__} reads {FORMAT}")
-        for name, digest in record["sha256"].items():
+        weights = b""
+        for name, digest in (*record["sha256"].items(), (MODEL_WEIGHTS, record["sha256"].get(MODEL_WEIGHTS))):
             if name not in (MODEL_WEIGHTS, MODEL_ONNX, MODEL_CARD, MODEL_LABELS):
                 raise RunError(f"{file} lists {name!r}, which is no file of a detector")
-            if _digest((directory / name).read_bytes()) != digest:
+            data = read_bytes(directory / name)
+            if _digest(data) != digest:
                 raise RunError(f"{directory / name} was changed after it was written: its checksum does not match")
+            weights = data if name == MODEL_WEIGHTS else weights
         fields = {name: record[name] for name in DetectorCard.__dataclass_fields__}
         spec, sides = DetectorSpec.from_json(record["spec"]), tuple(record["sides"])
         if not 1 <= spec.image_size <= MOST_PIXELS or len(record["classes"]) != spec.classes:
             raise ValueError(f"image_size {spec.image_size}, {len(record['classes'])} classes")
-        return spec, DetectorCard(**{**fields, "classes": tuple(record["classes"]), "sides": sides})
+        return spec, DetectorCard(**{**fields, "classes": tuple(record["classes"]), "sides": sides}), weights
     except OSError as error:
         raise RunError(f"{error.filename or file} cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except DAMAGE as error:
         raise RunError(f"{file} does not describe a detector: {type(error).__name__}: {error}") from None
 
 
@@ -150,11 +165,11 @@ def load_detector(path: str | PathLike[str]) -> tuple[Any, DetectorSpec, Detecto
     Returns:
         torchvision's `RetinaNet` in evaluation mode, what it is built from, and what is said about it.
     """
-    spec, card = read_detector_card(path)
+    spec, card, weights = _read(Path(path))
     try:
         detector = build_detector(spec)
-        detector.load_state_dict(load((Path(path) / MODEL_WEIGHTS).read_bytes()))
-    except (OSError, RuntimeError, SafetensorError, KeyError, ValueError) as error:
+        detector.load_state_dict(load(weights))
+    except (*DAMAGE, RuntimeError, SafetensorError) as error:
         raise RunError(
             f"{path} holds no weights that fit its description: {' '.join(str(error).split())[:200]}"
         ) from None

@@ -35,6 +35,7 @@ from .batch_data import Loader, LoaderSplit, first_images
 from .prefix_tree import IMAGE, PrefixNode, build_tree, run_tree
 
 BN_MODES = ("recalibrate", "batch", "running")
+RECALIBRATION_IMAGES = 1024  # training images that BN statistics are averaged over
 BATCH_STATISTICS = Statistics(None, None, 0.0)  # the batch's own, and none are kept
 WALK_MEMORY_BYTES = 2**28  # of logits, BN statistics and nodes that are kept for the networks of one walk
 NODE_BYTES = 2**11  # of a node and of its statistics, beside their numbers
@@ -60,7 +61,7 @@ class SupernetEvaluator:
         *,
         split: str = "valid",
         bn: str = "recalibrate",
-        images: int = 1024,
+        images: int = RECALIBRATION_IMAGES,
         batch_size: int = 256,
         slice_side: str = "",
         seed: int = 0,

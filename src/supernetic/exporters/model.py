@@ -89,7 +89,7 @@ def save_model(
         place = directory.resolve()
         temporary, old = temporary_name(place), _old(place)
         sync_appended()
-        _remove_temporary_directories(place)
+        remove_temporary_directories(place)
         try:
             if known is None:
                 temporary.mkdir(parents=True)
@@ -184,7 +184,7 @@ def read_int8(path: str | PathLike[str]) -> Int8 | None:
     record = verify(directory)
     if INT8 not in record["sha256"]:
         return None
-    return Int8(_read(directory / INT8), _without_sizes(record, directory))
+    return Int8(_verified(directory, record, INT8), _without_sizes(record, directory))
 
 
 def load_model(path: str | PathLike[str]) -> Network:
@@ -199,7 +199,7 @@ def load_model(path: str | PathLike[str]) -> Network:
     directory = Path(path)
     record = verify(directory)
     try:
-        return with_weights(Blueprint.from_json(record["blueprint"]), load(_read(directory / WEIGHTS)))
+        return with_weights(Blueprint.from_json(record["blueprint"]), load(_verified(directory, record, WEIGHTS)))
     except (*DAMAGE, RuntimeError, SafetensorError) as error:
         raise RunError(f"{directory} holds no network that fits its description: {_line(error)}") from None
 
@@ -208,12 +208,20 @@ def verify(path: str | PathLike[str]) -> dict[str, Any]:
     """The content of `model.json`, after every file has been checked against its checksum there."""
     directory = Path(path)
     record = read_record(directory)
-    for name, digest in _digests(directory, record).items():
+    for name in _digests(directory, record):
         if name not in FILES:
             raise RunError(f"{directory / RECORD} lists {name!r}: a model consists of {', '.join(sorted(FILES))}")
-        if name != RECORD and _digest(_read(directory / name)) != digest:
-            raise RunError(f"{directory / name} was changed after it was written: its checksum does not match")
+        if name != RECORD:
+            _verified(directory, record, name)
     return record
+
+
+def _verified(directory: Path, record: dict[str, Any], name: str) -> bytes:
+    """The content of a file, checked as it is read: it may have been another one when all files were checked."""
+    data = _read(directory / name)
+    if _digest(data) != record["sha256"][name]:
+        raise RunError(f"{directory / name} was changed after it was written: its checksum does not match")
+    return data
 
 
 def _digests(directory: Path, record: dict[str, Any]) -> dict[str, Any]:
@@ -317,7 +325,7 @@ def _has_int8(directory: Path, present: dict[str, Any], int8: Int8 | None) -> bo
     return same and _untimed(_without_sizes(present, directory)) == _untimed(int8.facts)
 
 
-def _remove_temporary_directories(directory: Path) -> None:
+def remove_temporary_directories(directory: Path) -> None:
     """Remove what saves of this model that were killed have left beside it."""
     for path in directory.parent.glob(".*.tmp"):
         match = TEMPORARY.fullmatch(path.name)

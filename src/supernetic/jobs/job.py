@@ -27,7 +27,7 @@ from ..reports.runs import renew_index
 from ..result import Result
 from ..runs.directory import Run, read_settings
 from ..runs.files import NETWORK_TRAININGS, RESULT, SETTINGS, SUBSET_TRAININGS, TIMINGS
-from ..runs.location import open_or_resume, resolve_directory
+from ..runs.location import open_or_resume, require_place, resolve_directory
 from ..tracking import Follower, Track, open_trackers, require_trackers
 from .request import Request
 
@@ -141,6 +141,8 @@ def run_job(
     """
     send, begin = on_event or ignore, perf_counter()
     require_trackers(track)  # says now if one is missing, before anything is written
+    if out is not None:
+        require_place(out)
     job = prepare(send)
     if dry_run:
         job = job.sketched()

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from .. import catalog
+from ..datasets.augment_names import augment_names
 from ..errors import InputError
 from ..hardware import AUTO, PRECISIONS, require_names
+from ..objective import parse_quantity
+from ..reading import reason, require_plain
+from ..runs.directory import read_settings
 from ..runs.request import from_record, to_record
+from ..runs.trust import current_policy
 from ..samplers.named import sampler as named_sampler
 from ..training.recipe import read_recipe
 
@@ -53,9 +58,13 @@ class Request:
     def check_texts(self) -> None:
         """Read the space and the recipes that are named, so that a mistake is told before torch is imported.
 
-        Python files are left alone: they are run once.
+        Python files are left alone but for whether they can be read: they are run once.
         """
         space = getattr(self, "space", None)
+        if current_policy().received is None:  # else the run has copies of its own
+            for file in (space, *getattr(self, "baselines", ())):
+                if isinstance(file, str) and file.endswith(".py"):
+                    _require_readable(file)
         named = isinstance(space, str) and space != AUTO and not space.endswith(".py")
         if named and not catalog.space(str(space)).choices:
             raise InputError(f"{space} declares a single network: list several options of something to choose from")
@@ -66,6 +75,13 @@ class Request:
         sampler = getattr(self, "sampler", None)
         if isinstance(sampler, str | Mapping):
             named_sampler(sampler)
+        augment = getattr(self, "augment", AUTO)
+        if isinstance(augment, str) and augment != AUTO:
+            augment_names(augment)
+        for text in getattr(self, "snapshots", ()):
+            parse_quantity(text)
+        if getattr(self, "start", None) is not None:
+            read_settings(self.start)  # type: ignore[attr-defined]
 
     def record(self) -> dict[str, Any]:
         """What differs from the defaults, as TOML can hold it; files by their full paths."""
@@ -78,7 +94,16 @@ class Request:
         unknown = set(record) - {f.name for f in dataclasses.fields(cls)}
         if unknown:
             raise InputError(f"the recorded request has an unknown setting: {sorted(unknown)[0]}")
+        if not isinstance(record.get("data", ""), str | Mapping):
+            raise InputError(f"the recorded request says nothing that data can be: {record['data']!r}")
         return cls(**from_record(record))
+
+
+def _require_readable(file: str) -> None:
+    try:
+        require_plain(file)
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {reason(error)}") from None
 
 
 def require_at_most(name: str, value: float | None, most: float) -> None:

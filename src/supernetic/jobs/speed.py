@@ -98,7 +98,7 @@ def measure(
                 together = accelerator_for(hardware)
                 batches = Batches(dataset, "train", recipe.batch_size, 0, augment, hardware.device)
                 steps = fit(
-                    copy.deepcopy(supernet).to(hardware.device), batches, recipe.sampler, _endless(recipe),
+                    copy.deepcopy(supernet).to(hardware.device), batches, recipe.sampler, endless(recipe),
                     accelerator=together,
                 )  # fmt: skip
                 step = _per_step(steps, seconds)
@@ -166,8 +166,8 @@ def _together(blueprint: Blueprint, recipe: Recipe, hardware: Hardware, seconds:
 
     together = accelerator_for(hardware, paths=False)
     assert together is not None
-    noise = _noise(blueprint, 2 * recipe.batch_size)
-    steps = training(build(blueprint, seed=0), blueprint.resolution, noise, _endless(recipe), 0, None, hardware)
+    noise = noise_for(blueprint, 2 * recipe.batch_size)
+    steps = training(build(blueprint, seed=0), blueprint.resolution, noise, endless(recipe), 0, None, hardware)
     for _ in islice(steps, WARM_UP_STEPS):
         pass
     begin, done = perf_counter(), 0
@@ -180,7 +180,7 @@ def _together(blueprint: Blueprint, recipe: Recipe, hardware: Hardware, seconds:
     yield (perf_counter() - begin) / done
 
 
-def _endless(recipe: Recipe) -> Recipe:
+def endless(recipe: Recipe) -> Recipe:
     """The same work without end, and without learning: what is timed must not diverge."""
     return dataclasses.replace(recipe, length="1_000_000 steps", warmup="0 steps", lr=1e-9, lr_end=0.0)
 
@@ -232,9 +232,9 @@ def _networks(
     per_image = 0.0
     with one_thread():
         for blueprint in blueprints:
-            noise = _noise(blueprint, 2 * recipe.batch_size)
+            noise = noise_for(blueprint, 2 * recipe.batch_size)
             network = build(blueprint, seed=0)
-            steps = training(network, blueprint.resolution, noise, _endless(recipe), 0, None, hardware)
+            steps = training(network, blueprint.resolution, noise, endless(recipe), 0, None, hardware)
             paces.append(_per_step(steps, seconds))
             report(len(paces), len(blueprints))
             if classifies and len(paces) == 1:
@@ -246,7 +246,7 @@ def _networks(
     return paces, per_image, perf_counter() - begin
 
 
-def _noise(blueprint: Blueprint, n: int) -> Dataset:
+def noise_for(blueprint: Blueprint, n: int) -> Dataset:
     """Images for a network that nobody looks at: workers need not load the data."""
     from ..datasets.dataset import SPLITS, Dataset
 

@@ -16,9 +16,9 @@ from ..hardware import AUTO, Hardware
 from ..jobs.job import Job, Step, run_job
 from ..progress import Event, OnEvent
 from ..result import Result
-from ..runs.directory import Run, same_settings
+from ..runs.directory import Run, refuse_link, same_settings
 from ..runs.files import RESULT
-from ..runs.trust import opens_runs
+from ..runs.trust import current_policy, opens_runs
 from ..space import Space
 from ..tracking import Track
 from .measures.measure import Measure, Measured, read_measure
@@ -123,6 +123,8 @@ class StudyJob(Job[StudyPlan, StudyResult]):
         """Everything that can be known and refused before the first step."""
         measure = read_measure(study.measure)
         folder = path.parent / TRAININGS_FOLDER
+        if current_policy().received is not None:  # a folder of the user's own may be a link, to a larger disk
+            refuse_link(folder)
         cells, spaces = check_study(study, measure, folder, request.device, request.precision)
         return cls(request, study, measure, cells, spaces, dry_run)
 

@@ -23,7 +23,7 @@ from ..jobs.train.prepare import DEFAULT_RECIPE, SAMPLERS, loading_of, prepare_t
 from ..parallel.folders import map_in_folders
 from ..parallel.workers import kept_workers, on_cluster
 from ..progress import Event, OnEvent
-from ..runs.directory import append_records, read_records
+from ..runs.directory import append_records, read_records, refuse_link
 from ..runs.files import RESULT, SUPERNET, TIMINGS
 from ..runs.trust import with_policy
 from ..samplers.named import sampler as named_sampler
@@ -82,6 +82,9 @@ def trainings(study: Study, folder: Path, device: str = AUTO, precision: str = "
         for seed in study.seeds:
             arguments = {**shared, "seed": seed}
             cells[variant.name, seed] = Training(arguments, folder / key_of(arguments))
+    for path in {training.path for training in cells.values()}:
+        refuse_link(path)
+        refuse_link(_lock_of(path))
     return cells
 
 
@@ -93,7 +96,6 @@ def key_of(arguments: Mapping[str, Any]) -> str:
 
 def _arguments(variant: Variant, data: str, device: str, precision: str) -> dict[str, Any]:
     """Arguments of `train` with all defaults written out: the whole recipe, the settings of the sampler, one thread."""
-    from ..datasets.augment import parse
     from ..training.recipe import recipe
 
     given = variant.training
@@ -103,7 +105,6 @@ def _arguments(variant: Variant, data: str, device: str, precision: str) -> dict
         settled = recipe(given.get("recipe") or plain_recipe)
         chosen = named_sampler(given["sampler"]) if "sampler" in given else settled.sampler
         chosen = chosen or named_sampler(SAMPLERS[space.sharing])
-        parse(settled.augment)
         hardware = settle_hardware(given.get("device", device), given.get("precision", precision), 1, 1)
         for name in ("steps", "limit", "image_size"):
             if given.get(name, 1) < 1:
@@ -308,8 +309,12 @@ def _train(training: Training, report: Report) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Let only one process at a time work on a training; another one that needs it waits, and then finds it done."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
+    with FileLock(_lock_of(path)):
         yield
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
 
 
 @contextmanager

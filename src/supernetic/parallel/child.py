@@ -20,7 +20,8 @@ from typing import Any
 
 import cloudpickle
 
-from ..errors import SupernetError
+from ..capacity import memory_in_use
+from ..errors import InputError, SupernetError, memory_words
 from .failure import Cause, Failure
 
 PARENT_CHECK_INTERVAL_S = 0.2  # between two looks at whether the parent is still there
@@ -55,6 +56,8 @@ def failure_of(error: BaseException) -> Failure:
     """An error in a form that can be sent: our own as they are, others with the line that raised them."""
     if isinstance(error, SupernetError):
         return Failure(Cause.OURS, monotonic(), type(error), str(error))
+    if words := memory_words(error, memory_in_use()):
+        return Failure(Cause.OURS, monotonic(), InputError, words)
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{Path(frames[-1].filename).name} line {frames[-1].lineno}: " if frames else ""
     note = "".join(traceback.format_exception(error))

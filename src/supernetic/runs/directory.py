@@ -118,8 +118,7 @@ def open_run(
     path = Path(path)
     wanted = tomllib.loads(tomli_w.dumps(plain(settings)))  # what will be read back, so that both sides compare alike
     with _errors(path):
-        if path.exists() and not (path / SETTINGS).exists() and not all(_is_leftover(p.name) for p in path.iterdir()):
-            raise RunError(f"{path} holds other files and no {SETTINGS}: a run needs a directory of its own")
+        require_own_directory(path)
         path.mkdir(parents=True, exist_ok=True)
         refuse_links(path)
         lock = _lock(path, patience)
@@ -138,6 +137,12 @@ def open_run(
             os.close(lock)
             raise
     return Run(path, wanted, lock)
+
+
+def require_own_directory(path: Path) -> None:
+    """Refuse a directory that holds anything but a run."""
+    if path.exists() and not (path / SETTINGS).exists() and not all(_is_leftover(p.name) for p in path.iterdir()):
+        raise RunError(f"{path} holds other files and no {SETTINGS}: a run needs a directory of its own")
 
 
 def read_settings(path: str | Path) -> dict[str, Any]:
@@ -248,7 +253,7 @@ def append_records(path: Path, records: Iterable[Mapping[str, Any]], *, sync: bo
         sync: whether to wait until the disk has them; else they are there before the next file is put in place.
     """
     text = "".join(json.dumps(r, allow_nan=False, separators=(",", ":")) + "\n" for r in records)
-    with open(_open_no_link(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
+    with open(_open_own(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "ab") as file:
         file.write(text.encode())
     note_appended(path)
     if sync:
@@ -259,8 +264,10 @@ def read_plain_file(run: Path, file: Path) -> bytes:
     """The content of a file inside a run, reached through no link."""
     try:
         for part in (*file.relative_to(run).parents,)[:-1]:
-            _refuse_link(run / part)
-        with open(_open_no_link(file, os.O_RDONLY), "rb") as opened:
+            refuse_link(run / part)
+        with open(_open_no_link(file, os.O_RDONLY | _NO_WAITING), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise RunError(_link_message(file))
             return opened.read()
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}") from None
@@ -370,7 +377,7 @@ def _lock(path: Path, patience: float) -> int:
 
 def _cut_torn_line(file: Path) -> None:
     """Drop what follows the last newline: a record that a kill interrupted."""
-    with open(_open_no_link(file, os.O_RDWR), "r+b") as opened:
+    with open(_open_own(file, os.O_RDWR), "r+b") as opened:
         data = opened.read()
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
@@ -404,11 +411,27 @@ _NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for its 
 
 def _open_no_link(path: Path, flags: int) -> int:
     """A descriptor of a file that is no link; a new one gets the usual permissions."""
-    _refuse_link(path)
+    refuse_link(path)
     return os.open(path, flags | NO_LINKS | _BINARY, 0o666)
 
 
-def _refuse_link(path: Path) -> None:
+def _open_own(path: Path, flags: int) -> int:
+    """The same for a file that is changed in place: one that has other names gets a copy of its own first.
+
+    Hard links cannot be told from files by their names. What is added to one would be added to a file elsewhere.
+    """
+    descriptor = _open_no_link(path, flags)
+    status = os.fstat(descriptor)
+    if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+        return descriptor
+    with open(descriptor, "rb") as shared:
+        shared.seek(0)
+        write_atomically(path, shared.read())
+    return _open_no_link(path, flags)
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse to use a path whose last part is a link."""
     if path.is_symlink():
         raise RunError(_link_message(path))
 

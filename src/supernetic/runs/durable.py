@@ -61,3 +61,11 @@ def _sync(directory: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def sync_files(directory: Path) -> None:
+    """Bring the files of a directory to disk, and their names."""
+    for file in directory.iterdir():
+        with open(file, "rb") as opened:
+            os.fsync(opened.fileno())
+    _sync(str(directory))

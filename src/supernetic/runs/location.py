@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import RunError
 from ..reading import exists
-from .directory import SETTINGS, Run, open_run, read_settings, same_settings
+from .directory import SETTINGS, Run, open_run, read_settings, require_own_directory, same_settings
 from .files import CODE, RESULT
 from .trust import code_of_call
 
@@ -52,10 +52,17 @@ def resolve_directory(out: str | Path | None, name: str, same: Callable[[Mapping
     A place that cannot be written to is named now, before anything long begins.
     """
     path = Path(out) if out is not None else _free(name, lambda p: _same(p, same))
+    require_place(path)
+    return path
+
+
+def require_place(out: str | Path) -> None:
+    """Refuse a directory that no run can be written to."""
+    path = Path(out)
     above = next(p for p in (path.absolute(), *path.absolute().parents) if exists(p))
     if not (above.is_dir() and os.access(above, os.W_OK)):
         raise RunError(f"the run directory {path} cannot be written: {above} is no directory that can be written to")
-    return path
+    require_own_directory(path)
 
 
 def _same(path: Path, same: Callable[[Mapping[str, Any]], bool]) -> bool:

@@ -26,7 +26,7 @@ from .files import AUGMENT, FINISHED_NETWORKS, NETWORKS, SEARCH, TRAINED_NETWORK
 CHOSEN = "chosen"  # the role of the models that a search hands over
 CANDIDATE = "candidate"  # the role of networks of the search that lost the race; all others are controls
 TRAINED, INHERITED = "trained", "inherited"  # which weights of a chosen network are exported
-NAME = re.compile(r"\w[\w.+-]*")  # of networks and keys: they name directories
+NAME = re.compile(r"\w[\w.+-]{0,199}")  # of networks and keys: they name directories
 
 MOST_PICTURES = 32  # in a row or a column of a preview
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -553,7 +553,7 @@ def _pictures(value: Any) -> int | None:
 TEXT = _Kind[str]("text", lambda value: value if isinstance(value, str) else None)
 FLAG = _Kind[bool]("true or false", lambda value: value if isinstance(value, bool) else None)
 TEXTS = _Kind("a list of texts", _texts)
-NAMED = _Kind("a name of letters and digits, with . + - or _ after the first", _name)
+NAMED = _Kind("a name of at most 200 letters and digits, with . + - or _ after the first", _name)
 NAMES = _Kind("a list of names of letters and digits", _names)
 COUNT = _Kind("a whole number, at least 0", _count)
 NUMBER = _Kind[float]("a number", lambda value: value if _is_number(value) else None)

@@ -35,6 +35,7 @@ from .files import CODE, SETTINGS
 SHOWN_DIGITS = 16  # of a digest, in messages
 DEEPEST_FIELD = 5  # to which classes are looked for in what a call is given
 NAME = re.compile(r"\w[\w.+-]*")
+LONGEST_NAME = 200  # bytes; files beside it have longer ones, and 255 are the most
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -210,6 +211,8 @@ def require_name(name: object, what: str = "a model's name") -> str:
     """A name that may become one of a file or a directory, whether a user or a file says it."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InputError(f"{what} must be one for a directory, of letters, digits, '_', '.', '+' and '-', got {name!r}")
+    if len(name.encode(errors="replace")) > LONGEST_NAME:
+        raise InputError(f"{what} must have at most {LONGEST_NAME} bytes, got {len(name)} letters: {name[:40]}...")
     return name
 
 

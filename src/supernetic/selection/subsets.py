@@ -17,6 +17,7 @@ import numpy as np
 
 from ..datasets.dataset import SPLITS, Dataset, Indices, Labels, stored_images
 from ..errors import InputError, UnknownNameError
+from ..numerals import whole_number
 
 LEARNED_SPLITS = {  # by the split that is scored: the splits that may be learned from
     "test": ("train", "valid", "calibrate"),
@@ -96,9 +97,12 @@ def auto_sizes(available: int, classes: int) -> tuple[int, ...]:
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Numbers of images from text such as `250,500,1000`, ascending."""
     try:
-        return tuple(sorted({int(part) for part in text.split(",")}))
+        sizes = tuple(sorted({whole_number(part) for part in text.split(",")}))
     except ValueError:
         raise InputError(f"sizes must be {AUTO} or numbers of images such as 250,500,1000, got {text!r}") from None
+    if sizes[0] < MIN_SUBSET_IMAGES:
+        raise InputError(f"sizes must be {MIN_SUBSET_IMAGES} images or more, got {sizes[0]}")
+    return sizes
 
 
 def available_rows(dataset: Dataset, on: str) -> Indices:

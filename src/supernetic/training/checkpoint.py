@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from ..errors import RunError
+from ..reading import require_plain
 from ..runs.directory import write_atomically
 from .optim import Average
 
@@ -169,12 +170,13 @@ def write(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, int | s
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, int | str]]:
     """(tensors, notes) of a file that `write` made; a `RunError` if it is not whole."""
     try:
+        require_plain(path)
         with safe_open(path, "pt") as file:
             notes = json.loads(file.metadata()["supernetic"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"the checkpoint {path} is damaged: {error}") from None
-    if notes.get("sha256") != checksum(tensors):
+    if not isinstance(notes, dict) or notes.get("sha256") != checksum(tensors):
         raise RunError(f"the checkpoint {path} is damaged: its checksum does not match")
     return tensors, notes
 

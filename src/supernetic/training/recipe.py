@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
+from ..datasets.augment_names import augment_names
 from ..errors import InputError
 from ..reading import read_toml, reason
 from ..samplers.named import sampler, settings_of
@@ -70,8 +71,11 @@ class Recipe:
     def __post_init__(self) -> None:
         for name in ("length", "warmup", *(["decay_every"] if self.decay_every else [])):
             parse_duration(name, getattr(self, name))
+        if not parse_duration("length", self.length)[0]:
+            raise InputError(f"recipe: length must be at least one step, got {self.length!r}")
         for text in self.decay_at:
             parse_duration("decay_at", text)
+        augment_names(self.augment)
         for name in ("lr", "batch_size", "shared_lr", "eps", "decay_factor"):
             if not 0 < getattr(self, name) < inf:
                 raise InputError(f"recipe: {name} must be positive and finite, got {getattr(self, name)}")

@@ -304,7 +304,7 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         passed = sum(r["seconds"] for r in run.read(TIMINGS) if r["task"] == SHRINK)
         left = PLANNED_SHARE * plan.limit - plan.spent - passed - (perf_counter() - begin) - after
         steps = max(LEAST_STEPS, int(left / pace))
-        run.append(DECISIONS, [{"decision": TRAIN, "steps": steps}])
+        run.append(DECISIONS, [{"decision": TRAIN, "steps": steps}], sync=True)
         return steps
 
     def _detector(self, run: Run) -> tuple[Any, Any, int]:

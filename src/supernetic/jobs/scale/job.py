@@ -30,10 +30,11 @@ from ...tracking import Track
 from ..compare.comparison import Comparison
 from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
+from ..glance import Part, glance
 from ..job import Job, Step, run_job
 from ..request_text import Settled, recipe_table, saver
 from ..search.choose_space import AUTO, check_images, check_splits
-from ..search.score import SCORE
+from ..search.score import GLANCE_IMAGES, SCORE
 from ..speed import measure
 from ..time_plan import rescale_recipe
 from ..train.prepare import TRAIN, PreparedTraining, balanced, loading_of, prepare_training
@@ -42,12 +43,13 @@ from .plan import ScalePlan, make_plan
 from .request import ORDER_NETWORKS, ScaleRequest
 from .result import Family, PlannedFamily, read_family
 from .space import scaled_space
-from .step import OBJECTIVE, SEARCH, FamilySearch, scorer
+from .step import MAX_SCORING_IMAGES, OBJECTIVE, SEARCH, FamilySearch, scorer
 
 if TYPE_CHECKING:
     from ...supernets.supernet import Supernet
     from ...training.recipe import Recipe
 
+MEASURING_S = 8.0  # that a run takes to see how fast everything is, about
 MEASURED_ARCHS = 12  # that are drawn to see how fast everything is
 
 
@@ -165,6 +167,7 @@ class ScaleJob(Job[ScalePlan, Family]):
     recipe: Recipe  # of finished networks, in its own length
     workers: int
     notes: tuple[str, ...]
+    sketch: bool = False  # whether this is a dry run, which measures less
 
     @classmethod
     def prepare(cls, request: ScaleRequest, send: OnEvent) -> ScaleJob:
@@ -224,12 +227,20 @@ class ScaleJob(Job[ScalePlan, Family]):
         training, rng = self.training, np.random.default_rng(self.request.seed)
         archs: list[Arch] = [tuple(a) for a in Hierarchical("uniform").sample(self.space, rng, MEASURED_ARCHS).tolist()]
         macs = np.sort(costs_of(self.space, np.array(archs, dtype=np.int8)), kind="stable")
-        speed = measure(
-            training.supernet.space, training.supernet, training.dataset, training.recipe, self.recipe,
-            self._scorer(training.supernet), archs,
-            hardware=self.hardware, workers=self.workers,
-        )  # fmt: skip
+        common = training.supernet.space, training.supernet, training.dataset, training.recipe, self.recipe
+        where: dict[str, Any] = {"hardware": self.hardware, "workers": self.workers}
+        if self.sketch and self.hardware.kind == "cpu":
+            few = scorer(self.space, training.dataset, training.supernet, training.seed, GLANCE_IMAGES)
+            valid = len(training.dataset.splits["valid"])
+            more = min(MAX_SCORING_IMAGES, valid) / min(GLANCE_IMAGES, valid)
+            speed = glance(*common, [Part(few, more)], archs, **where, measuring=MEASURING_S)
+        else:
+            speed = measure(*common, self._scorer(training.supernet), archs, **where)
         return speed, (float(macs[len(macs) // 2]), float(macs[-1]))
+
+    def sketched(self) -> ScaleJob:
+        """Speeds are taken at a glance."""
+        return replace(self, sketch=True)
 
     def _scorer(self, supernet: Supernet) -> Evaluator:
         return scorer(self.space, self.training.dataset, supernet, self.training.seed)

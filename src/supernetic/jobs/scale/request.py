@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import ClassVar
 
@@ -70,6 +71,8 @@ class ScaleRequest(Request):
             raise UnknownNameError("family of curves", self.curve, (*FAMILIES, BEST_CURVE))
         if self.curve in FAMILIES and (needed := len(FAMILIES[self.curve].start)) > self.stages:
             raise InputError(f"{self.curve} has {needed} parameters: it needs as many stages, got {self.stages}")
+        if not 0 < self.ratio < inf:
+            raise InputError(f"ratio must be a positive number, got {self.ratio:g}")
         if self.prior not in PRIORS:
             raise UnknownNameError("stage prior", self.prior, PRIORS)
         require_mode(self.int8)

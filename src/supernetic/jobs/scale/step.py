@@ -103,11 +103,11 @@ class FamilySearch:
         return [*members, *controls(self.space, state, members, growth.family)]
 
 
-def scorer(space: Space, dataset: Dataset, supernet: Supernet, seed: int) -> Evaluator:
+def scorer(space: Space, dataset: Dataset, supernet: Supernet, seed: int, most: int = MAX_SCORING_IMAGES) -> Evaluator:
     """Costs, and cross-entropy and accuracy by both slice sides with each batch's own statistics."""
     from ...evaluators.supernet import SupernetEvaluator
 
-    images = scoring_images(dataset, seed, MAX_SCORING_IMAGES)
+    images = scoring_images(dataset, seed, most)
     scores = SupernetEvaluator(supernet, images, (SCORE, ACCURACY), bn="batch", seed=seed)
     return CombinedEvaluator((CostEvaluator(space, COSTS), scores))
 

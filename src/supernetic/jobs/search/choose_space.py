@@ -14,11 +14,12 @@ from ... import catalog
 from ...costs import METRICS, costs_of
 from ...costs.budget import ADDITIVE_METRICS, BudgetSampler, budget_sampler, cost_constraints, window_of
 from ...costs.graph import cost_graph_of
+from ...costs.macs import cost
 from ...datasets.check import report_on
 from ...errors import DataError, InputError
 from ...objective import Constraint, combine, show_quantity
 from ...searchers.grid import enumerate_archs
-from ...space import Archs, SequentialSpace, Space
+from ...space import Arch, Archs, SequentialSpace, Space
 from ..train.fit_space import fit_space
 
 if TYPE_CHECKING:
@@ -171,15 +172,13 @@ def _sizes(dataset: Dataset, kept: bool) -> tuple[list[str], str]:
 def _why_plain(dataset: Dataset) -> str:
     """Numbers that say that plain convolutions are trained faster than inverted bottlenecks; empty if they are not."""
     from ...networks.controls import mobilenet, plain_network
-    from ..compare.steps import network_recipe
-    from ..speed import step_seconds
+    from ..glance import pass_seconds
 
     resolution = min(dataset.resolution, LARGEST_TIMED_RESOLUTION)
     shape = resolution, len(dataset.classes), dataset.channels
     budget = TIMED_MACS_PER_PIXEL * resolution**2
-    recipe = dataclasses.replace(network_recipe(None), batch_size=TIMED_BATCH_IMAGES)
-    networks = [plain_network(budget, *shape), mobilenet(budget, *shape)]
-    plain, bottlenecks = (TIMED_BATCH_IMAGES / s for s in step_seconds(networks, recipe, 1, TIMED_S))
+    networks = plain_network(budget, *shape), mobilenet(budget, *shape)
+    plain, bottlenecks = (TIMED_BATCH_IMAGES / pass_seconds(n, TIMED_BATCH_IMAGES, TIMED_S) for n in networks)
     if plain <= bottlenecks:
         return ""
     return f"{plain:,.0f} images/s are trained on by a plain stack, {bottlenecks:,.0f} by bottlenecks of as many MACs"
@@ -212,9 +211,9 @@ def _fitting_size(
     uppers = [dataclasses.replace(c, low=-inf, low_open=False) for c in limits if c.high < inf]
     lowers = [dataclasses.replace(c, high=inf, high_open=False) for c in limits if c.low > -inf]
     if by_hand:
-        typical = [_resnet_like(s) for s in spaces]
-        below = [i for i, s in enumerate(spaces) if _inside(s, typical[i], uppers, RESNET_REACH).all()]
-        affordable = [i for i, s in enumerate(spaces) if costs_of(s, typical[i])[0] <= affordable_macs]
+        typical = [_resnet_like(s) for s in spaces]  # one each: a table of the whole space would take longer
+        below = [i for i, s in enumerate(spaces) if _reaches(s, typical[i], uppers)]
+        affordable = [i for i, s in enumerate(spaces) if _cost(s, typical[i], "macs") <= affordable_macs]
     else:
         below = [i for i, s in enumerate(spaces) if _share(s, uppers) >= MIN_SHARE_BELOW]
         affordable = [i for i, s in enumerate(spaces) if np.median(costs_of(s, _draw(s))) <= affordable_macs]
@@ -230,10 +229,10 @@ def _fitting_size(
     return at, f"sized for the available time{beyond}"
 
 
-def _resnet_like(space: Space) -> Archs:
+def _resnet_like(space: Space) -> Arch:
     """The architecture of `mixed` with a stem of stride 2 and one residual block of the base width in every stage."""
     stages = len(space.choices) // 3
-    return np.array([space.parse("-".join(["s2", *["r1.0x1"] * stages]))], dtype=np.int8)
+    return space.parse("-".join(["s2", *["r1.0x1"] * stages]))
 
 
 def _share(space: Space, limits: Sequence[Constraint]) -> float:
@@ -310,14 +309,24 @@ def _sampler(space: Space, limits: Sequence[Constraint]) -> BudgetSampler:
     return sampler if isinstance(space, SequentialSpace) else dataclasses.replace(sampler, cap=MAX_TRIALS)
 
 
-def _inside(space: Space, archs: Archs, limits: Sequence[Constraint], reach: float = 1.0) -> npt.NDArray[np.bool_]:
-    """Which architectures keep the limits, the upper ones times `reach`."""
+def _inside(space: Space, archs: Archs, limits: Sequence[Constraint]) -> npt.NDArray[np.bool_]:
+    """Which architectures keep the limits."""
     inside = np.ones(len(archs), dtype=bool)
     for c in limits:
         low, high = window_of(c)
         value = costs_of(space, archs, c.name)
-        inside &= (value >= low) & (value <= reach * high)
+        inside &= (value >= low) & (value <= high)
     return inside
+
+
+def _reaches(space: Space, arch: Arch, limits: Sequence[Constraint]) -> bool:
+    """Whether an architecture keeps the limits, times `RESNET_REACH`."""
+    return all(_cost(space, arch, c.name) <= RESNET_REACH * window_of(c)[1] for c in limits)
+
+
+def _cost(space: Space, arch: Arch, metric: str) -> int:
+    """Of one architecture, from its blueprint."""
+    return int(getattr(cost(space.blueprint(arch)), metric.removeprefix("cost/")))
 
 
 def _range(space: Space, metric: str) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
@@ -126,8 +127,8 @@ def with_sizes(
                 raise InputError(f"the searcher {type(engine).__name__} has no {name}, got {value}")
             settings = dataclasses.replace(settings, **{name: value})
     used = getattr(settings, "weights", ())
-    if used and (len(used) != n or min(used) < 0 or max(used) <= 0):
-        raise InputError(f"weights must be {n} numbers >= 0, one per objective, not all 0; got {list(used)}")
+    if used and (len(used) != n or not all(0 <= weight < inf for weight in used) or max(used) <= 0):
+        raise InputError(f"weights must be {n} numbers >= 0 and finite, one per objective, not all 0; got {list(used)}")
     sized: Searcher = settings
     return sized
 

@@ -40,6 +40,7 @@ from ..compare.candidates import BASELINE, Candidate, candidates
 from ..compare.comparison import COMPARE, RECALIBRATION_IMAGES, Comparison
 from ..compare.int8 import require_mode
 from ..compare.steps import comparison_steps, network_recipe
+from ..glance import glance
 from ..job import Job, Step, run_job
 from ..request_text import saver
 from ..speed import measure
@@ -80,7 +81,8 @@ DECIDING = tuple(f"valid/{name}" for name in BY_CLASS)  # metrics that networks 
 NO_EVIDENCE, FULL_EVIDENCE = "none", "full"
 CONTROL_KINDS = 4  # controls beside the random ones: plain, resnet, largest, mobilenetv2
 MEASURED_ARCHS = 24  # that are drawn to see how fast everything is
-MEASURING_S, SKETCH_MEASURING_S = 2.0, 0.3  # for which each kind of work is timed, at most; in a dry run
+MEASURING_S = 2.0  # for which each kind of work is timed, at most
+MEASURED_KINDS = 4  # of work, about
 LATENCY_ENGINE = {"engine": "onnx", "threads": 1}  # how milliseconds are measured
 
 
@@ -389,19 +391,18 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         drawn, _ = budget_sampler(self.space, cheap).sample(np.random.default_rng(training.seed), MEASURED_ARCHS)
         archs: list[Arch] = [tuple(a) for a in drawn.tolist()]
         supernet = training.supernet if self.supernet else None
-        return measure(
-            self.space, supernet, training.dataset, training.recipe, self.recipe,
-            self.scoring.evaluator(supernet), archs, largest=largest(self.space, cheap),
-            hardware=self.hardware, workers=self.workers, seconds=self._measuring_seconds(),
-        )  # fmt: skip
-
-    def _measuring_seconds(self) -> float:
-        """How long each kind of work is timed: little where there is little time."""
-        longest = SKETCH_MEASURING_S if self.sketch else MEASURING_S
-        return longest if self.request.minutes is None else min(longest, max(0.3, self.request.minutes / 10))
+        seconds = MEASURING_S if self.request.minutes is None else min(MEASURING_S, max(0.3, self.request.minutes / 10))
+        common = self.space, supernet, training.dataset, training.recipe, self.recipe
+        where: dict[str, Any] = {
+            "largest": largest(self.space, cheap), "hardware": self.hardware, "workers": self.workers,
+        }  # fmt: skip
+        if self.sketch and self.hardware.kind == "cpu":
+            parts = self.scoring.parts_at_a_glance(supernet)
+            return glance(*common, parts, archs, **where, measuring=MEASURED_KINDS * seconds)
+        return measure(*common, self.scoring.evaluator(supernet), archs, **where, seconds=seconds)
 
     def sketched(self) -> SearchJob:
-        """Speeds are measured for a shorter time, and whether images may be mirrored is left to the run."""
+        """Speeds are taken at a glance, and whether images may be mirrored is left to the run."""
         return replace(self, sketch=True)
 
     def planned(self, plan: SearchPlan) -> SearchResult:

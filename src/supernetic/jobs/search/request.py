@@ -17,6 +17,7 @@ from ...searchers import Searcher
 from ...space import Space
 from ..compare.int8 import require_mode
 from ..request import IMAGE_MINIMUM, Request
+from ..train.fit_space import check_stabiliser
 
 RETRAIN_MODES = ("auto", "scratch", "inherit", "none")
 SUPERNET_MODES = ("auto", "yes", "no")
@@ -91,6 +92,11 @@ class SearchRequest(Request):
             raise InputError("a search that starts from a pretrained network trains a supernet, got --supernet no")
         if self.retrain == "scratch":
             raise InputError("a search that starts from a pretrained network keeps its weights, got --retrain scratch")
+
+    def check_texts(self) -> None:
+        """The same, and the stabiliser."""
+        super().check_texts()
+        check_stabiliser(self.space, self.stabiliser)
 
     @property
     def models(self) -> int:

@@ -24,6 +24,7 @@ from ...runs.files import ENSEMBLE, LATENCY
 from ...runs.records import read_json
 from ...space import Arch, Space
 from ..compare.comparison import RECALIBRATION_IMAGES
+from ..glance import Part
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
@@ -38,6 +39,7 @@ MILLISECONDS = "latency/ms"
 SUBSET_TRAINING = "valid/subset_training"
 MAX_SCORING_IMAGES = 2000  # of the validation split
 MAX_REFERENCES = 100  # networks among which the ensemble ranks others
+GLANCE_IMAGES = 64  # of each split that a supernet sees in a dry run
 PROXY_IMAGES = 32  # training images that zero-cost proxies see, as when they were chosen
 MAX_SUBSET_IMAGES = 1000  # of a training on a subset
 SCORING_STREAM, REFERENCE_STREAM = 12, 13  # of random numbers
@@ -109,12 +111,11 @@ class Scoring:
         own = () if self.own is None else self.own.metrics
         needed = [n for n in self.needed if n not in own]
         costs = dict.fromkeys([*COSTS, *(n for n in needed if n.startswith("cost/"))])
-        valid = [n for n in needed if n.startswith("valid/") and n != SUBSET_TRAINING]
         proxies = tuple(n for n in needed if n.startswith(PREFIX) and n != RANK)
         parts: list[Evaluator] = [CostEvaluator(self.space, tuple(costs))]
         if supernet is not None:
-            images, metrics = scoring_images(self.dataset, self.seed), dict.fromkeys([SCORE, ACCURACY, *valid])
-            parts.append(SupernetEvaluator(supernet, images, tuple(metrics), images=self.images, seed=self.seed))
+            images = scoring_images(self.dataset, self.seed)
+            parts.append(SupernetEvaluator(supernet, images, self._of_supernet, images=self.images, seed=self.seed))
         if proxies:
             from ...evaluators.proxies import ProxyEvaluator
 
@@ -129,6 +130,27 @@ class Scoring:
 
             parts.append(LatencyEvaluator(self.space, table))
         return CombinedEvaluator((*parts, *(() if self.own is None else (self.own,))))
+
+    @property
+    def _of_supernet(self) -> tuple[str, ...]:
+        """Metrics that a supernet gives."""
+        own = () if self.own is None else self.own.metrics
+        valid = [n for n in self.needed if n.startswith("valid/") and n not in (SUBSET_TRAINING, *own)]
+        return tuple(dict.fromkeys([SCORE, ACCURACY, *valid]))
+
+    def parts_at_a_glance(self, supernet: Supernet | None) -> list[Part]:
+        """What `evaluator` consists of, for a dry run: the supernet sees few images, and counts for more."""
+        parts = [Part(self.evaluator(None))]
+        if supernet is not None:
+            from ...evaluators.supernet import SupernetEvaluator
+
+            few = scoring_images(self.dataset, self.seed, GLANCE_IMAGES)
+            train, valid = (len(self.dataset.splits[split]) for split in ("train", "valid"))
+            of_a_run = min(self.images, train) + min(MAX_SCORING_IMAGES, valid)
+            images = min(GLANCE_IMAGES, train) + min(GLANCE_IMAGES, valid)
+            evaluate = SupernetEvaluator(supernet, few, self._of_supernet, images=GLANCE_IMAGES, seed=self.seed)
+            parts.append(Part(evaluate, of_a_run / images))
+        return parts
 
     def latency_table(self, run: Run) -> LatencyTable | None:
         """Measured once on this machine, then read from the run; None if nobody asks."""

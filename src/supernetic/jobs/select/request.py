@@ -11,7 +11,7 @@ from typing import ClassVar
 from ...errors import InputError, UnknownNameError
 from ...model_names import MODEL_SIZES
 from ...numerals import real_number
-from ...selection.subsets import AUTO
+from ...selection.subsets import AUTO, LEARNED_SPLITS, parse_sizes
 from ..request import IMAGE_MINIMUM, Request
 from .models import joined_model_names
 
@@ -49,6 +49,10 @@ class SelectRequest(Request):
         object.__setattr__(self, "rates", parse_rates(self.rates))
         if self.size not in MODEL_SIZES:
             raise UnknownNameError("size", self.size, MODEL_SIZES)
+        if self.on not in LEARNED_SPLITS:
+            raise UnknownNameError("split to score on", self.on, LEARNED_SPLITS)
+        if self.sizes != AUTO:
+            parse_sizes(self.sizes)
 
 
 def parse_rates(rates: str | float | Sequence[float] | None) -> tuple[float, ...] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import catalog
 from ...errors import InputError
+from ...hardware import AUTO
 from ...reading import read_toml
 from ...space import Space
 
@@ -51,6 +52,12 @@ def given_settings(text: str) -> set[str]:
     if text.endswith(".toml"):
         return set(read_toml(text))
     return {item.partition("=")[0] for item in text.partition(":")[2].split(",")}
+
+
+def check_stabiliser(space: object, stabiliser: str) -> None:
+    """Refuse a stabiliser that a space does not have, if that is named; a Python file is left alone."""
+    if isinstance(space, str) and space != AUTO and not space.endswith(".py"):
+        stabilised(catalog.space(space), stabiliser)
 
 
 def stabilised(space: Space, stabiliser: str) -> Space:

@@ -11,6 +11,7 @@ from ...datasets.balance import AUTO, check_way
 from ...samplers.step import Sampler
 from ...space import Space
 from ..request import IMAGE_MINIMUM, Request
+from .fit_space import check_stabiliser
 
 if TYPE_CHECKING:
     from ...training.recipe import Recipe
@@ -57,3 +58,8 @@ class TrainRequest(Request):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_way(self.balance)
+
+    def check_texts(self) -> None:
+        """The same, and the stabiliser."""
+        super().check_texts()
+        check_stabiliser(self.space, self.stabiliser)
