@@ -39,15 +39,16 @@ KILLS = 6  # of each job
 MOST_STARTS = 60
 # What may differ, as docs/reliability.md says: files of measured times and pages, and measured times in records.
 NOT_COMPARED = {"timings.jsonl", "report.html", "index.html", "README.md", "latency.jsonl", ".lock"}
-RECORDS = {"networks.json", "result.json", "select.json", "model.json", "quantised.json", "run.toml"}
+RECORDS = {"networks.json", "result.json", "select.json", "study.json", "model.json", "quantised.json", "run.toml"}
 MEASURED = (
     "latency",
     "seconds",
     "paces",
+    "cpu_minutes",
     "/ms",
     "sha256",
 )  # parts of the keys of such times; digests are of files that hold them
-OF_PLACE = {"run", "page"}  # keys that say where the run is
+OF_PLACE = {"run", "page", "done"}  # keys that say where the run is, and how many trainings of a study it found there
 
 
 @dataclass(frozen=True)
