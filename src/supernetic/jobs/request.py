@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from .. import catalog
 from ..datasets.augment_names import augment_names
 from ..errors import InputError
+from ..families.efficientnet_lite import PRETRAINED
 from ..hardware import AUTO, PRECISIONS, require_names
 from ..objective import parse_quantity
 from ..reading import reason, require_plain
@@ -80,8 +81,9 @@ class Request:
             augment_names(augment)
         for text in getattr(self, "snapshots", ()):
             parse_quantity(text)
-        if getattr(self, "start", None) is not None:
-            read_settings(self.start)  # type: ignore[attr-defined]
+        start = getattr(self, "start", None)
+        if start is not None and start not in PRETRAINED:  # else a run
+            read_settings(start)
 
     def record(self) -> dict[str, Any]:
         """What differs from the defaults, as TOML can hold it; files by their full paths."""
