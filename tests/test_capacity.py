@@ -43,6 +43,7 @@ def test_bytes_for_people() -> None:
         (RuntimeError("could not create a primitive"), "not enough memory; lower"),
         (OSError(12, "Cannot allocate memory"), "not enough memory; lower"),
         (MemoryError(), "not enough memory; lower"),
+        (SystemError("<_lru_cache_wrapper> returned NULL without setting an exception"), "not enough memory; lower"),
     ],
 )
 def test_memory_that_ran_out_is_said_in_one_line(error: BaseException, words: str) -> None:

@@ -109,6 +109,7 @@ REFUSED_MEMORY = re.compile(  # how numpy, torch and the system say it, with the
     r"Unable to allocate ([\d.]+ [KMGTPE]?i?B)|you tried to allocate (\d+) bytes|std::bad_alloc"
     r"|[Cc]annot allocate memory|failed to map segment|out of memory|can't start new thread"
     r"|could not (?:create|execute) a primitive(?! descriptor)"  # oneDNN: it has no room for code or for numbers
+    r"|returned NULL without setting an exception"  # Python itself had no room for the error
 )
 LOWER = "lower the batch size, --image-size, --limit or --workers, or choose a smaller space"
 

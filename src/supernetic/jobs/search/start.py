@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ...pretrained import Pretrained
     from ...supernets.supernet import Supernet
 
-SMALLEST = 96  # pixels that the largest network sees at least
 HELD_OUT = 0.2  # of the training images, by which the head's penalty is chosen
 HEAD_SHARE = 0.15  # of the time, at most, for the features that the head is fitted to
 HELD_OUT_STREAM = 32  # of random numbers
@@ -145,12 +144,13 @@ def starting_request(request: SearchRequest) -> tuple[SearchRequest, dict[str, A
         The request with the space around the network, the recipes of fine-tuning, and weights that are inherited,
         wherever the user has not chosen; and what `datasets.load` must know.
     """
+    from ...pretrained import fitting_resolution
     from ...pretrained.elastic import require_inside, space_text
 
     name = str(request.start)
     pixels = outline(request.data).resolution
     if request.space == AUTO:
-        most = request.image_size or min(max(pixels, SMALLEST), RESOLUTIONS[PRETRAINED.index(name)])
+        most = request.image_size or fitting_resolution(pixels, RESOLUTIONS[PRETRAINED.index(name)])
         request = replace(request, space=space_text(name, most), image_size=None)
     space = require_inside(catalog.space(request.space), name)
     if request.image_size not in (None, space.resolution):
