@@ -74,3 +74,23 @@ def test_an_error_may_be_the_reason_of_another() -> None:
 def test_other_errors_are_no_matter_of_memory() -> None:
     assert memory_words(RuntimeError("shapes do not fit")) is None
     assert memory_words(RuntimeError("could not create a primitive descriptor for a convolution")) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize(("limit", "said"), [(4 * 10**9, False), (0, True)])
+def test_an_error_after_memory_was_short_is_told_as_such(limit: int, said: bool) -> None:
+    """Whatever it says: here a package that hides why an import failed."""
+    code = f"""
+import resource, sys
+from supernetic import cli
+def hidden(*_, **__):
+    raise ImportError("cannot import name 'a' from 'b'")
+cli.app = hidden
+peak = next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmPeak:"))
+resource.setrlimit(resource.RLIMIT_AS, ({limit} or 1024 * peak + 10**7,) * 2)
+cli.main(["spaces"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ("not enough memory: it ended with ImportError, this process has" in done.stderr) == said
+    assert ("Traceback" in done.stderr) != said
+    assert done.returncode == (2 if said else 1)

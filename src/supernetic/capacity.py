@@ -13,6 +13,8 @@ ALWAYS_FITS = 10**8  # bytes for which memory is not looked at
 SMALLER = "choose a smaller space or narrower networks"
 CGROUP = Path("/sys/fs/cgroup")  # where a container's own limit stands
 STATM = Path("/proc/self/statm")
+STATUS = Path("/proc/self/status")
+SHORT_SHARE = 0.9  # of the addresses that `ulimit -v` allows: who had more of them was probably refused some
 
 
 def free_memory() -> int:
@@ -58,6 +60,21 @@ def memory_in_use() -> str:
     if limit == RLIM_INFINITY:
         return f"this process has {show_bytes(resident)}"
     return f"this process has {show_bytes(addresses)} of addresses, ulimit -v allows {show_bytes(limit)}"
+
+
+def memory_was_short() -> bool:
+    """Whether this process once had nearly all addresses that `ulimit -v` allows.
+
+    Then an error may come from memory that ran out, whatever it says: packages catch errors, and tell others.
+    """
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+
+        limit = getrlimit(RLIMIT_AS)[0]
+        peak = next(line for line in STATUS.read_text("ascii").splitlines() if line.startswith("VmPeak:"))
+        return limit != RLIM_INFINITY and 1024 * int(peak.split()[1]) > SHORT_SHARE * limit
+    except (ImportError, OSError, ValueError, StopIteration, MemoryError):
+        return False
 
 
 def require_memory(what: str, size: float, lower: str = LOWER) -> None:

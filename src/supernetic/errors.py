@@ -128,6 +128,10 @@ def memory_words(error: BaseException, in_use: str = "") -> str | None:
     size = next((s for s in found.groups() if s), "") if found else ""
     if size.isdecimal():
         size = f"{int(size) / 1e9:,.1f} GB" if int(size) >= 1e9 else f"{int(size) / 1e6:,.1f} MB"
-    figures = ", ".join(filter(None, [f"{size} more were asked for" if size else "", in_use]))
-    known = f": {figures}" if figures else ""
-    return f"not enough memory{known}; {LOWER}. What was done is kept: the same command goes on"
+    return memory_line(f"{size} more were asked for" if size else "", in_use)
+
+
+def memory_line(*figures: str) -> str:
+    """The line about memory that ran out, with all figures that are known."""
+    known = ", ".join(filter(None, figures))
+    return f"not enough memory{known and ': '}{known}; {LOWER}. What was done is kept: the same command goes on"

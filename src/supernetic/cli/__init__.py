@@ -19,8 +19,8 @@ import typer
 from typer._completion_shared import Shells
 
 from .. import __version__
-from ..capacity import memory_in_use
-from ..errors import LONGEST_NAME, InputError, SupernetError, memory_words
+from ..capacity import memory_in_use, memory_was_short
+from ..errors import LONGEST_NAME, InputError, SupernetError, memory_line, memory_words
 from ..parallel.world import launched, run_in_world
 from ..text import printable
 from . import commands, data, jobs, models
@@ -74,6 +74,8 @@ def _main(given: list[str]) -> None:
         _leave(2, f"{_shortened(error.filename)}: {error.strerror}" if error.filename else str(error.strerror))
     except Exception as error:
         words = str(error) if str(error).startswith(LOOP) else memory_words(error, memory_in_use())
+        if words is None and memory_was_short():
+            words = memory_line(f"it ended with {type(error).__name__}", memory_in_use())
         if words is None:
             raise
         _leave(2, words)
