@@ -96,8 +96,9 @@ class Request:
         unknown = set(record) - {f.name for f in dataclasses.fields(cls)}
         if unknown:
             raise InputError(f"the recorded request has an unknown setting: {sorted(unknown)[0]}")
-        if not isinstance(record.get("data", ""), str | Mapping):
-            raise InputError(f"the recorded request says nothing that data can be: {record['data']!r}")
+        for name in ("data", "space"):
+            if not isinstance(record.get(name, ""), str | Mapping):
+                raise InputError(f"the recorded request says nothing that {name} can be: {record[name]!r}")
         return cls(**from_record(record))
 
 
