@@ -14,6 +14,7 @@ SMALLER = "choose a smaller space or narrower networks"
 CGROUP = Path("/sys/fs/cgroup")  # where a container's own limit stands
 STATM = Path("/proc/self/statm")
 STATUS = Path("/proc/self/status")
+LIMITS = Path("/proc/self/limits")
 SHORT_SHARE = 0.9  # of the addresses that `ulimit -v` allows: who had more of them was probably refused some
 
 
@@ -51,13 +52,11 @@ def memory_in_use() -> str:
     It is asked for when memory has run out: no module of another package is imported.
     """
     try:
-        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
-
         addresses, resident = (int(n) * os.sysconf("SC_PAGE_SIZE") for n in STATM.read_text("ascii").split()[:2])
-        limit = getrlimit(RLIMIT_AS)[0]
-    except (ImportError, OSError, ValueError, MemoryError):
+        limit = _address_limit()
+    except (OSError, ValueError, MemoryError):
         return ""
-    if limit == RLIM_INFINITY:
+    if limit is None:
         return f"this process has {show_bytes(resident)}"
     return f"this process has {show_bytes(addresses)} of addresses, ulimit -v allows {show_bytes(limit)}"
 
@@ -68,13 +67,18 @@ def memory_was_short() -> bool:
     Then an error may come from memory that ran out, whatever it says: packages catch errors, and tell others.
     """
     try:
-        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
-
-        limit = getrlimit(RLIMIT_AS)[0]
+        limit = _address_limit()
         peak = next(line for line in STATUS.read_text("ascii").splitlines() if line.startswith("VmPeak:"))
-        return limit != RLIM_INFINITY and 1024 * int(peak.split()[1]) > SHORT_SHARE * limit
-    except (ImportError, OSError, ValueError, StopIteration, MemoryError):
+        return limit is not None and 1024 * int(peak.split()[1]) > SHORT_SHARE * limit
+    except (OSError, ValueError, StopIteration, MemoryError):
         return False
+
+
+def _address_limit() -> int | None:
+    """Bytes of addresses that `ulimit -v` allows, where the system tells; None without a limit."""
+    lines = LIMITS.read_text("ascii").splitlines()
+    words = next((line.split() for line in lines if line.startswith("Max address space")), [])
+    return int(words[3]) if words and words[3] != "unlimited" else None
 
 
 def require_memory(what: str, size: float, lower: str = LOWER) -> None:

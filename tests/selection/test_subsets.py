@@ -93,7 +93,7 @@ def test_a_schedule_from_text(data: Dataset) -> None:
     ("sizes", "seeds", "on", "said"),
     [
         ("many", 1, "test", "auto or numbers of images such as 250,500,1000, got 'many'"),
-        ("10,50", 1, "test", "ascend from 20 images or more"),
+        ("10,50", 1, "test", "20 images or more"),
         ("50,99999", 1, "test", "images to learn from, got a size of 99999"),
         ("50", 0, "test", "seeds must be at least 1, got 0"),
         ("50", 1, "train", "unknown split to score on 'train'"),

@@ -172,7 +172,7 @@ def test_another_question_needs_another_directory(asked: dict[str, Any], finishe
     [
         ({"data": "nowhere"}, "unknown data set 'nowhere'"),
         ({"models": "logistic,nothing"}, "unknown model 'nothing'"),
-        ({"sizes": "1,2"}, "ascend from 20 images"),
+        ({"sizes": "1,2"}, "20 images or more"),
         ({"on": "train"}, "unknown split to score on"),
         ({"size": "huge"}, "unknown size 'huge'"),
         ({"minutes": -1}, "minutes must be more than 0 and finite, got -1"),
