@@ -33,17 +33,12 @@ def free_memory() -> int:
 
 def _free_addresses() -> int:
     """Bytes of addresses that `ulimit -v` leaves, where the system tells."""
-    import psutil
-
-    ask = getattr(psutil.Process(), "rlimit", None)
-    limit = ask(psutil.RLIMIT_AS)[0] if ask else -1
-    if limit < 0:  # no limit, or a system that does not tell
-        return sys.maxsize
     try:
+        limit = _address_limit()
         used = int(STATM.read_text("ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
-        used = 0
-    return max(0, limit - used)
+        return sys.maxsize
+    return sys.maxsize if limit is None else max(0, limit - used)
 
 
 def memory_in_use() -> str:

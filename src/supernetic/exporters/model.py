@@ -40,7 +40,7 @@ from ..runs.trust import require_name
 from .card import Card, page
 from .int8 import Int8
 from .onnx import INPUT, OUTPUT, require_onnx, write_onnx
-from .program import write_program
+from .program import program_of
 
 FORMAT = 1
 MAX_RESOLUTION = 4096  # pixels; a received card must not make `predict` fill the memory
@@ -123,8 +123,7 @@ def _fill(
     if int8 is not None:
         _put(directory / INT8, int8.data)
     if program:
-        write_program(network, directory / PROGRAM, channels=card.channels, resolution=card.resolution)
-        _sync(directory / PROGRAM)
+        _put(directory / PROGRAM, program_of(network, channels=card.channels, resolution=card.resolution))
     _put(directory / CONFIG, (json.dumps(_config(card, network), indent=1) + "\n").encode())
     labels = "".join(f"{' '.join(name.split())}\n" for name in card.classes)
     _put(directory / WEIGHTS, weights)

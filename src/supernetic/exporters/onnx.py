@@ -6,7 +6,7 @@ import copy
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -69,13 +69,29 @@ def write_onnx(network: nn.Module, path: Path, *, channels: int, resolution: int
 def compare(network: nn.Module, path: Path, channels: int, resolution: int) -> float:
     """The largest difference between the logits of a network and of its file, as a share of the largest logit."""
     reader = session(path)
+    return largest_difference(network, lambda images: run(reader, images.numpy()), channels, resolution)
+
+
+def largest_difference(
+    network: nn.Module, other: Callable[[torch.Tensor], np.ndarray[Any, Any]], channels: int, resolution: int
+) -> float:
+    """The largest difference between the logits of a network and of another form of it, for batches of two sizes.
+
+    Args:
+        network: The network.
+        other: Logits of a batch of images by the other form.
+        channels: Channels of the images.
+        resolution: Their height and width in pixels.
+
+    Returns:
+        The difference, as a share of the largest logit.
+    """
     generator = torch.Generator().manual_seed(0)
     worst = 0.0
     for batch in (1, 3):
         images = torch.randn(batch, channels, resolution, resolution, generator=generator)
-        with torch.inference_mode():
-            ours = network(images).numpy()
-        theirs = run(reader, images.numpy())
+        with torch.no_grad():
+            ours, theirs = network(images).numpy(), other(images)
         worst = max(worst, float(np.abs(ours - theirs).max() / max(float(np.abs(ours).max()), 1e-12)))
     return worst
 

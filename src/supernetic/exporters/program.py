@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import copy
 import io
-from pathlib import Path
 
 import torch
 from torch import nn
 
 from ..errors import SupernetError
-from .onnx import TOLERANCE, quiet_export
+from .onnx import TOLERANCE, largest_difference, quiet_export
 
 
-def write_program(network: nn.Module, path: Path, *, channels: int, resolution: int) -> float:
-    """Write a network as `torch.export.save` does, for batches of any size.
+def program_of(network: nn.Module, *, channels: int, resolution: int) -> bytes:
+    """A network as `torch.export.save` writes it, for batches of any size.
 
-    `torch.export.load(path).module()` is the network again. A file whose logits differ is not kept.
+    `torch.export.load(file).module()` is the network again. One whose logits differ is refused.
 
     Args:
         network: The network.
-        path: The file.
         channels: Channels of the images.
         resolution: Their height and width in pixels.
 
     Returns:
-        The largest difference between the logits of both, as a share of the largest logit.
+        The bytes of the file.
     """
     network = copy.deepcopy(network).cpu().eval()
     example = torch.zeros(2, channels, resolution, resolution)
@@ -33,19 +31,9 @@ def write_program(network: nn.Module, path: Path, *, channels: int, resolution: 
         program = torch.export.export(network, (example,), dynamic_shapes=({0: torch.export.Dim("batch")},))
         stored = io.BytesIO()
         torch.export.save(program, stored)
-        deviation = _difference(network, stored, channels, resolution)
+        stored.seek(0)
+        again = torch.export.load(stored).module()
+        deviation = largest_difference(network, lambda images: again(images).numpy(), channels, resolution)
     if not deviation <= TOLERANCE:
-        raise SupernetError(f"{path} was not written: its logits differ from the network's by {deviation:.2g}")
-    path.write_bytes(stored.getvalue())
-    return deviation
-
-
-def _difference(network: nn.Module, stored: io.BytesIO, channels: int, resolution: int) -> float:
-    stored.seek(0)
-    again = torch.export.load(stored).module()
-    generator, worst = torch.Generator().manual_seed(0), 0.0
-    for batch in (1, 3):
-        images = torch.randn(batch, channels, resolution, resolution, generator=generator)
-        ours, theirs = network(images), again(images)
-        worst = max(worst, float((ours - theirs).abs().max() / ours.abs().max().clamp_min(1e-12)))
-    return worst
+        raise SupernetError(f"torch.export's file was not written: its logits differ by {deviation:.2g}")
+    return stored.getvalue()

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
+from ..reading import require_plain
 from ..spaces.attentive import STAGES, Attentive
 from ..supernets.supernet import Supernet
 
@@ -75,6 +76,7 @@ def convert(path: str | Path) -> Supernet:
 def read_state(path: Path) -> dict[str, Tensor]:
     """The tensors of a file by name; whatever would run code is refused."""
     try:
+        require_plain(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise InputError(f"{path} does not exist") from None

@@ -80,7 +80,7 @@ def pretrained_member(source: str, classes: int, in_channels: int, resolution: i
     own = given.network.blueprint
     if in_channels > own.in_channels:
         raise InputError(f"{source} reads gray images, but the data have {in_channels} channels")
-    found = load_pretrained(source, fitting_resolution(resolution, own.resolution))
+    found = given.at(fitting_resolution(resolution, own.resolution))
     several = in_channels == own.in_channels
     mean, std = (tuple(v) if several else (fmean(v),) for v in (found.mean, found.std))
     layers = with_classes(found.network.blueprint, classes)

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from ..errors import InputError, UnknownNameError
 from ..nn.network import Network
 from ..nn.torchvision_package import torchvision
+from ..reading import require_plain
 from .attentive import read_state
 from .translate import translate
 
@@ -125,6 +126,7 @@ def _stored(path: Path) -> dict[str, Tensor]:
     if path.suffix != ".safetensors":
         return read_state(path)
     try:
+        require_plain(path)
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} holds no weights that can be read: {' '.join(str(error).split())[:160]}") from None
