@@ -329,3 +329,22 @@ def test_networks_are_timed_alone_and_by_two_processes() -> None:
     assert len(alone) == 3
     assert all(0 < s < 60 for s in alone)
     assert 0 < together_seconds(networks[1], recipe, Hardware(processes=2), seconds=0.05) < 60
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "named"),
+    [
+        ("supernet_steps", "many", "supernet_steps: Input should be a valid integer"),
+        ("population", -3, "population must be 0 or more and finite, got -3"),
+        ("finish", float("inf"), "finish must be 0 or more and finite, got inf"),
+        ("rounds", [1.0, float("nan")], "rounds must be 0 or more and finite"),
+        ("seconds", {"train": "long"}, "seconds.train: Input should be a valid number"),
+        ("colour", "red", "colour: Unexpected keyword argument"),
+    ],
+)
+def test_a_plan_that_somebody_changed_is_refused_by_name(entry: str, value: Any, named: str) -> None:
+    plan = SearchPlan(100, 4, 2, 3, 50, 1, 2, rounds=(1.0,), sizes=(3,), seconds={"train": 1.0})
+    table = tomllib.loads(tomli_w.dumps(plan.to_settings()))
+    assert SearchPlan.from_settings(table) == plan
+    with pytest.raises(ValueError, match=named):
+        SearchPlan.from_settings({**table, entry: value})

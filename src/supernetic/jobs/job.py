@@ -206,13 +206,14 @@ def _plan(job: Job[Plan, Any], path: Path, earlier: Mapping[str, Any], spent: fl
     if not job.goes_on_with(earlier):
         return job.plan(None, spent)
     try:
-        return job.plan(earlier, spent)
+        plan = job.plan(earlier, spent)
+        plan.lines()  # a plan that cannot be told cannot be followed either
+        return plan
     except SupernetError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RunError(
-            f"{path / SETTINGS} holds no plan that can be followed: {type(error).__name__}: {error}"
-        ) from None
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise RunError(f"{path / SETTINGS} holds no plan that can be followed: {why}") from None
 
 
 def _take_steps(

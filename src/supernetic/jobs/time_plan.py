@@ -1,13 +1,15 @@
-"""What the time plans of all jobs share: parts of the time, and recipes of another length."""
+"""What the time plans of all jobs share: reading them again, parts of the time, recipes of another length."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import InputError
+from ..result import Result
 
 if TYPE_CHECKING:
     from ..training.recipe import Recipe
@@ -47,6 +49,39 @@ PLANNED_SHARE = 0.97  # of the time
 EXPORT_S = 4.0  # seconds per model: files, ONNX, int8, latency and reading it again
 HEAD_S = 6.0  # seconds for fitting a new head to features
 REPORT_S = 6.0  # seconds for the rest: libraries that export needs, report
+
+
+class TimePlan(Result, ABC):
+    """How much a job does: base of frozen dataclasses whose numbers are counts and seconds.
+
+    `run.toml` keeps the plan, and a run that goes on follows the one it has.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    @abstractmethod
+    def to_settings(self) -> dict[str, Any]:
+        """A table for `run.toml`."""
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """The plan that `to_settings` wrote; a `ValueError` names the first entry that no plan can have."""
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            plan: Self = TypeAdapter(cls).validate_python(settings)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        for name, value in vars(plan).items():
+            if not all(0 <= number < float("inf") for number in _numbers(value)):
+                raise ValueError(f"{name} must be 0 or more and finite, got {value}")
+        return plan
+
+
+def _numbers(value: Any) -> Iterable[float]:
+    values = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else (value,)
+    return (v for v in values if isinstance(v, int | float))
 
 
 def require_time(

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...result import Result
 from ...text import duration
-from ..time_plan import PLANNED_SHARE
+from ..time_plan import PLANNED_SHARE, TimePlan
 
 MIN_TRAINING_S = 1.0  # that is planned, however short the time is
 
 
 @dataclass(frozen=True)
-class FinishPlan(Result):
+class FinishPlan(TimePlan):
     """What a finish will do."""
 
     model: str
@@ -37,11 +35,6 @@ class FinishPlan(Result):
     def to_settings(self) -> dict[str, Any]:
         """A table for `run.toml`."""
         return {**dataclasses.asdict(self), "spent": round(self.spent, 2), "after": round(self.after, 2)}
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> FinishPlan:
-        """The plan that `to_settings` wrote."""
-        return cls(**settings)
 
     def lines(self) -> list[str]:
         """What is done, in order."""

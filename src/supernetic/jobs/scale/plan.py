@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
-from ...result import Result
 from ...text import duration
 from ..speed import Speed
-from ..time_plan import COMPARE, EXPORT, EXPORT_S, REPORT_S, SEARCH, TRAIN, fit_parts, require_time
+from ..time_plan import COMPARE, EXPORT, EXPORT_S, REPORT_S, SEARCH, TRAIN, TimePlan, fit_parts, require_time
 
 TIME_SHARES = {TRAIN: 30, SEARCH: 15, COMPARE: 55}
 MIN_STEPS = {TRAIN: 60, SEARCH: 60, COMPARE: 40}  # steps, evaluations, steps: below, all is noise
@@ -26,7 +25,7 @@ TEST_S = 2.0  # seconds per network: test and latency
 
 
 @dataclass(frozen=True)
-class ScalePlan(Result):
+class ScalePlan(TimePlan):
     """What a scaling job will do, and the seconds that each part should take."""
 
     supernet_steps: int
@@ -49,11 +48,6 @@ class ScalePlan(Result):
     def to_settings(self) -> dict[str, Any]:
         """A table for `run.toml`."""
         return {**dataclasses.asdict(self), "seconds": {k: round(s, 1) for k, s in self.seconds.items()}}
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> ScalePlan:
-        """The plan that `to_settings` wrote."""
-        return cls(**{**settings, "seconds": dict(settings["seconds"])})
 
     def lines(self) -> list[str]:
         """One line per part."""

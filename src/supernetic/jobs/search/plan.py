@@ -16,10 +16,9 @@ from heapq import heapreplace
 from math import ceil, sqrt
 from typing import Any
 
-from ...result import Result
 from ...text import duration
 from ..speed import Speed
-from ..time_plan import COMPARE, EXPORT, EXPORT_S, FINISH, PLANNED_SHARE, REPORT_S, SEARCH, TEST, TRAIN
+from ..time_plan import COMPARE, EXPORT, EXPORT_S, FINISH, PLANNED_SHARE, REPORT_S, SEARCH, TEST, TRAIN, TimePlan
 from .score import MAX_REFERENCES
 
 POPULATION, GENERATIONS = 50, 20
@@ -39,7 +38,7 @@ MIN_SUPERNET_STEPS = 100
 
 
 @dataclass(frozen=True)
-class SearchPlan(Result):
+class SearchPlan(TimePlan):
     """What a search will do, and the seconds that each part should take."""
 
     supernet_steps: int  # 0: there is no supernet
@@ -78,12 +77,6 @@ class SearchPlan(Result):
         if not self.head_images:  # recorded where there is one: plans from before it was there stay valid
             del table["head_images"]
         return table
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> SearchPlan:
-        """The plan that `to_settings` wrote."""
-        lists = {k: tuple(settings[k]) for k in ("rounds", "sizes")}
-        return cls(**{**settings, **lists, "seconds": dict(settings["seconds"])})
 
     def lines(self) -> list[str]:
         """One line per part."""

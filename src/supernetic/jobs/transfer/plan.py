@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...result import Result
 from ...text import duration
+from ..time_plan import TimePlan
 from .recipes import DECAYS, RATES
 
 TRIAL_SHARE = 0.25  # of the time for training
@@ -19,7 +18,7 @@ MIN_STEPS = 8  # of all layers; with less time only the head is trained
 
 
 @dataclass(frozen=True)
-class TransferPlan(Result):
+class TransferPlan(TimePlan):
     """What a transfer will do."""
 
     model: str
@@ -36,11 +35,6 @@ class TransferPlan(Result):
     def to_settings(self) -> dict[str, Any]:
         """A table for `run.toml`."""
         return {**dataclasses.asdict(self), "seconds": round(self.seconds, 2), "after": round(self.after, 2)}
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> TransferPlan:
-        """The plan that `to_settings` wrote."""
-        return cls(**settings)
 
     def lines(self) -> list[str]:
         """What is done, in order."""
