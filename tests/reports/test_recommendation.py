@@ -31,8 +31,13 @@ def test_what_to_take_and_why() -> None:
         "Why: it won a race of 4 networks in 3 rounds, by validation accuracy, and was trained for 12,340 steps (37 "
         "epochs) in all.",
         "model-2 costs 40 % less (1.794M MACs): 80.10 % of the test images right [79.3, 80.9], trained for 1,000 steps "
-        "(3 epochs).",
+        "(3 epochs). That is short beside model-1: `supernetic finish` trains it further.",
     ]
+
+
+@pytest.mark.parametrize("steps", [None, 6170])
+def test_only_a_model_with_few_steps_is_called_short(steps: int | None) -> None:
+    assert "finish" not in recommendation([MODEL, replace(CHEAP, steps=steps)], TRUST)[-1]
 
 
 def test_a_run_that_recommends_nothing_says_nothing() -> None:

@@ -15,6 +15,7 @@ from ..runs.records import NetworkRecord, recommended_network
 from .finishes import finish_sentences
 
 ACCURACY = "test/accuracy"
+SHORT_SHARE = 0.5  # of the recommended model's steps: a model that had fewer is not at its end
 
 
 def recommendation(networks: Sequence[NetworkRecord], trust: Mapping[str, Any]) -> list[str]:
@@ -136,7 +137,9 @@ def _cheaper(other: NetworkRecord, model: NetworkRecord, trust: Mapping[str, Any
     saved = 1 - other.macs / model.macs if other.macs is not None and model.macs else None
     less = f"costs {100 * saved:.0f} % less ({costs} MACs)" if saved is not None else f"has {costs} MACs"
     accuracy = _accuracy(other, trust) or "not tested"
-    return f"{other.name} {less}: {accuracy}, trained for {trained_for(other, trust)}."
+    short = other.steps is not None and model.steps is not None and other.steps < SHORT_SHARE * model.steps
+    further = f" That is short beside {model.name}: `supernetic finish` trains it further." if short else ""
+    return f"{other.name} {less}: {accuracy}, trained for {trained_for(other, trust)}.{further}"
 
 
 def _networks(n: int) -> str:
