@@ -105,7 +105,7 @@ def main() -> None:
         n=distinct + obtained["environments"] + obtained["kills"] + hungry,
         held=not failures,
         sentence=f"{distinct:,} bad inputs, {obtained['environments']} environments, {obtained['kills']} kills and "
-        f"{hungry} starts without enough memory: {len(failures)} failures.{left_out}"
+        f"{hungry} starts without enough memory: {len(failures)} failure{'' if len(failures) == 1 else 's'}.{left_out}"
         + "".join(f" {line}." for line in failures[:20]),
         cpu_minutes=round(sum(r["cpu"] for r in found.values()) / 60, 1),
     ).write()
