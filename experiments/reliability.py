@@ -29,7 +29,7 @@ KINDS = {  # of bad inputs, and into how many pieces each is cut
     "TOML": 1, "prior": 1,
 }  # fmt: skip
 STARVED = ("train", "supernet", "ensemble", "transfer")
-JOBS = ("train", "supernet", "ensemble", "race", "finish", "transfer", "detect", "table", "select", "study")
+JOBS = ("train", "supernet", "ensemble", "race", "finish", "transfer", "detect", "start", "table", "select", "study")
 ENVIRONMENT_PIECES = 6
 LONGEST_LINE = 160  # characters of a failure in the record
 ALONE = 30  # every so many-th case is also run as a process that nobody prepared

@@ -132,6 +132,11 @@ JOBS = {
         ("detect", "mobilenetv2", "shapes", "--steps", "6", "--image-size", "64", "--channels", "8", "--out", "{run}"),
         drawn_shapes,
     ),
+    "start": Job((  # needs the extra `pretrained`
+        "search", "--start", "efficientnet-lite0", "--image-size", "32", "--where", "macs<=5M", "--limit", "150",
+        "--steps", "2", "--network-steps", "2", "--population", "2", "--generations", "1", "--keep", "1", *ALONE,
+        "--out", "{run}",
+    )),
     "table": Job(("search", "--table", "nasbench201", "--evaluations", "400", "--out", "{run}")),
     "select": Job((*COMMANDS["select"], "--out", "{run}")),
     "study": Job((*COMMANDS["study"], "--out", "{run}/study")),  # its trainings are beside it, in `{run}/trainings`
