@@ -1,10 +1,10 @@
 """What happens to training images, on the device and a batch at a time; every image draws for itself.
 
 Written as names joined by `+`, in any order: `shift` (pad by 4 pixels and cut out again) or `light` (shift by up to
-1/16 of the width, edges reflected), `flip` (left and right), `crop` (a random part of random aspect, resized), one
-policy (`autoaugment-cifar10`, `autoaugment-imagenet`, `randaugment`), and `cutout` (a square of the mean colour). They
-are applied in that order. `inception` is the preprocessing of Inception, which many papers name: `crop`, `flip`, and
-then random colours. `none` stands alone.
+1/16 of the width, edges reflected), `flip` (left and right), `zoom` or `crop` (a random part of random aspect, resized:
+most of the image, or any part), one policy (`autoaugment-cifar10`, `autoaugment-imagenet`, `randaugment`), and `cutout`
+(a square of the mean colour). They are applied in that order. `inception` is the preprocessing of Inception, which many
+papers name: `crop`, `flip`, and then random colours. `none` stands alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .policies import apply_policy
 
 LIGHT_SHIFT = 1 / 16  # of the width: 2 pixels of CIFAR-10's 32, 14 of ImageNet's 224
 CUTOUT_SIDE = 1 / 4  # of the image's side
-SMALLEST_CROP = 0.08  # share of the area that a crop keeps at least
+SMALLEST_CROP, SMALLEST_ZOOM = 0.08, 0.35  # share of the area that is kept at least
 CROP_ATTEMPTS = 10  # at a crop that fits, before the centre is taken
 CROP_ASPECT_RATIOS = (3 / 4, 4 / 3)  # of a crop's width to its height
 
@@ -67,7 +67,7 @@ class Augment:
 
 
 def parse(text: str) -> Augment:
-    """An `Augment` from its names, with the customary sizes: a shift of 4 pixels, crops from 8 % of the area.
+    """An `Augment` from its names, with the customary sizes: a shift of 4 pixels, crops from 8 % of the area on.
 
     Args:
         text: names joined by `+`; `none` or no name at all for no augmentation.
@@ -79,7 +79,7 @@ def parse(text: str) -> Augment:
     return Augment(
         shift=4 if "shift" in names else 0,
         flip="flip" in names or INCEPTION in names,
-        crop=SMALLEST_CROP if "crop" in names or INCEPTION in names else 0.0,
+        crop=SMALLEST_ZOOM if "zoom" in names else SMALLEST_CROP if "crop" in names or INCEPTION in names else 0.0,
         policy="".join(name for name in names if name in POLICIES),
         light_shift=LIGHT_SHIFT if "light" in names else 0.0,
         cutout=CUTOUT_SIDE if "cutout" in names else 0.0,

@@ -7,7 +7,8 @@ from ..errors import InputError, UnknownNameError
 NONE = "none"
 INCEPTION = "inception"
 POLICIES = ("autoaugment-cifar10", "autoaugment-imagenet", "randaugment")
-AUGMENTATIONS = (NONE, "light", "shift", "flip", "crop", INCEPTION, "cutout", *POLICIES)
+CROPS = ("zoom", "crop", INCEPTION)
+AUGMENTATIONS = (NONE, "light", "shift", "flip", *CROPS, "cutout", *POLICIES)
 
 
 def augment_names(text: str) -> list[str]:
@@ -19,6 +20,9 @@ def augment_names(text: str) -> list[str]:
     policies = [name for name in names if name in POLICIES]
     if len(policies) > 1:
         raise InputError(f"one policy at a time, got {' and '.join(policies)}")
+    crops = [name for name in names if name in CROPS]
+    if len(crops) > 1:
+        raise InputError(f"one crop at a time, got {' and '.join(crops)}")
     if NONE in names and len(names) > 1:
         raise InputError(f"{NONE} must stand alone, got {text}")
     return names
