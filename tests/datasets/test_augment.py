@@ -153,6 +153,7 @@ def test_names() -> None:
     assert parse("light+flip") == Augment(light_shift=1 / 16, flip=True)
     assert parse("cutout+light") == Augment(light_shift=1 / 16, cutout=1 / 4)
     assert parse("crop+randaugment") == Augment(crop=0.08, policy="randaugment")
+    assert parse("zoom+flip") == Augment(crop=0.35, flip=True)
     for text, message in {
         "shfit": "unknown augmentation 'shfit': did you mean 'shift'?",
         "randaugment+autoaugment-cifar10": "one policy at a time, got randaugment and autoaugment-cifar10",
@@ -164,6 +165,8 @@ def test_names() -> None:
         assert str(caught.value) == message
     with pytest.raises(InputError, match="did you mean 'randaugment'"):
         Augment(policy="randaug")
+    with pytest.raises(InputError, match="one crop at a time, got zoom and crop"):
+        parse("zoom+crop")
     with pytest.raises(InputError, match="crop 0 to 1, got 0 and 2"):
         Augment(crop=2)
     with pytest.raises(InputError, match=r"light_shift and cutout must be 0 to 1, got 0\.0 and -1"):

@@ -35,7 +35,7 @@ def test_the_fitted_head_is_at_the_minimum() -> None:
     x = torch.from_numpy(rng.normal(3, 2, (60, 5))).float()
     y = F.one_hot(torch.from_numpy(rng.integers(0, 3, 60)), 3).float()
     fits = _Fits(x, x, y)
-    weight, bias = fits.fit(torch.ones(60, dtype=torch.bool), 0.1)
+    weight, bias = fits.fit(torch.ones(60, dtype=torch.bool), 0.1, mirrored=True)
     scaled = (weight * fits.std).requires_grad_()
     shift = (bias + weight @ fits.mean).requires_grad_()
     loss = F.cross_entropy(F.linear(fits.plain, scaled, shift), y) + 0.1 * scaled.square().sum() / 3

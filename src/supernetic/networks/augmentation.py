@@ -7,6 +7,7 @@ that matters, it knows both; where it does, it fails on the mirrored ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -139,7 +140,21 @@ def mirror_test(network: Network, dataset: Dataset) -> MirrorTest:
     Returns:
         The test.
     """
-    labels, right, mirrored_right = _answers(network.eval(), dataset)
+    return compare_mirrored(*_answers(network.eval(), dataset), dataset.classes)
+
+
+def compare_mirrored(labels: Labels, right: Flags, mirrored_right: Flags, classes: Sequence[str]) -> MirrorTest:
+    """Whether images are known as well when they are mirrored.
+
+    Args:
+        labels: Of the images.
+        right: Which of them are known as they are,
+        mirrored_right: and which when they are mirrored.
+        classes: Their names.
+
+    Returns:
+        The test.
+    """
     accuracy, chance = float(right.mean()), float(np.bincount(labels).max() / len(labels))
     above = max(accuracy - chance, 1 / len(labels))  # one image if it is none: `known` says then that nothing is known
     lost, error = _difference(right, mirrored_right)
@@ -152,7 +167,7 @@ def mirror_test(network: Network, dataset: Dataset) -> MirrorTest:
         known=(accuracy - WIDTH * float(right.std()) / sqrt(len(right)) - chance) / (1 - chance) if chance < 1 else 0.0,
         lost=lost / above,
         most_lost=(lost + WIDTH * error) / above,
-        worst_class="" if worst is None else dataset.classes[worst],
+        worst_class="" if worst is None else classes[worst],
         worst_lost=worst_lost,
         least_worst_lost=least,
     )

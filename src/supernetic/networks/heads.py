@@ -10,6 +10,7 @@ The features are computed once, so the fit costs seconds and needs no learning r
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -28,11 +29,13 @@ from ..runs.directory import Run
 from ..runs.files import FEATURES, HEAD, STARTS
 from ..runs.records import read_json
 from ..training.checkpoint import read, write
+from .augmentation import compare_mirrored
 from .pool import keep_weights
 from .training import one_thread
 
 BATCH_IMAGES = 64
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)  # on the mean square of the weights of standardised features
+MIRROR_PENALTY = 0.1  # of the head that decides whether images may be mirrored
 ITERATIONS = 80  # of L-BFGS
 STREAM = 31  # of random numbers
 
@@ -101,7 +104,16 @@ def seconds_per_image(network: Network, dataset: Dataset, device: str = "cpu") -
     return 2 * (perf_counter() - begin) / len(rows)
 
 
-def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, seed: int, run: Run) -> None:
+def fit_heads(
+    old: Network,
+    held_out: Dataset,
+    whole: Dataset,
+    targets: Tensor,
+    seed: int,
+    run: Run,
+    *,
+    mirrored: bool | None = None,
+) -> None:
     """Take the step `head`.
 
     Args:
@@ -111,6 +123,7 @@ def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, 
         targets: A distribution over the classes for every image of the data.
         seed: Of the new classifier where nothing is fitted.
         run: The run, which has the features.
+        mirrored: Whether mirrored images mean the same. By default a head that is fitted without them decides.
     """
     with one_thread():
         tensors, _ = read(run.path / FEATURES)
@@ -118,9 +131,12 @@ def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, 
         fits = _Fits(tensors["plain"], tensors["mirrored"], targets[tensors["rows"]])
         train = torch.from_numpy(np.isin(rows, held_out.splits["train"]))
         labels = torch.from_numpy(whole.labels[rows])
+        reason = ""
+        if mirrored is None:
+            mirrored, reason = _may_be_mirrored(tensors, fits, train, labels, whole.classes)
         tried = []
         for penalty in PENALTIES:
-            weight, bias = fits.fit(train, penalty)
+            weight, bias = fits.fit(train, penalty, mirrored)
             logits = F.linear(tensors["plain"][~train], weight, bias)
             loss = float(F.cross_entropy(logits, labels[~train])) if len(logits) else 0.0
             right = float((logits.argmax(1) == labels[~train]).float().mean()) if len(logits) else 0.0
@@ -128,9 +144,24 @@ def fit_heads(old: Network, held_out: Dataset, whole: Dataset, targets: Tensor, 
         best = min(tried, key=lambda t: t["valid/cross_entropy"])
         names = {}
         for what, part in (("held_out", train), ("all", torch.ones_like(train))):
-            network = with_head(old, *fits.fit(part, best["penalty"]), seed=seed)
+            network = with_head(old, *fits.fit(part, best["penalty"], mirrored), seed=seed)
             names[what] = keep_weights(network, run.path / STARTS).name
-    run.write(HEAD, json.dumps({"tried": tried, "best": best, "starts": names}, indent=1) + "\n")
+    record = {"tried": tried, "best": best, "starts": names, "mirrored": mirrored, "mirror_test": reason}
+    run.write(HEAD, json.dumps(record, indent=1) + "\n")
+
+
+def _may_be_mirrored(
+    tensors: Mapping[str, Tensor], fits: _Fits, train: Tensor, labels: Tensor, classes: Sequence[str]
+) -> tuple[bool, str]:
+    """Whether images may be mirrored, and why: by a head that never saw a mirrored image, on the held-out ones."""
+    if bool(train.all()):
+        return False, "Images are not mirrored: there are no held-out images for a test."
+    weight, bias = fits.fit(train, MIRROR_PENALTY, mirrored=False)
+    truth = labels[~train]
+    answers = (F.linear(tensors[name][~train], weight, bias).argmax(1) for name in ("plain", "mirrored"))
+    right, mirrored_right = ((answer == truth).numpy() for answer in answers)
+    test = compare_mirrored(truth.numpy(), right, mirrored_right, classes)
+    return test.allowed, test.reason
 
 
 def read_head(run: Run) -> dict[str, Any]:
@@ -139,6 +170,9 @@ def read_head(run: Run) -> dict[str, Any]:
     try:
         names = [record["starts"][what] for what in ("held_out", "all")]
         float(record["best"]["valid/accuracy"])
+        record.setdefault("mirrored", True)  # runs from before there was a test
+        if not isinstance(record["mirrored"], bool) or not isinstance(record.setdefault("mirror_test", ""), str):
+            raise TypeError("mirrored must be true or false, and mirror_test a text")
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{run.path / HEAD} is damaged: {type(error).__name__}: {error}") from None
     if any(not isinstance(name, str) or Path(name).name != name for name in names):
@@ -170,9 +204,10 @@ class _Fits:
     def _scaled(self, features: Tensor) -> Tensor:
         return (features - self.mean) / self.std
 
-    def fit(self, rows: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
-        """Weight and bias for features as they are."""
-        x, y = torch.cat([self.plain[rows], self.mirrored[rows]]), torch.cat([self.targets[rows]] * 2)
+    def fit(self, rows: Tensor, penalty: float, mirrored: bool) -> tuple[Tensor, Tensor]:
+        """Weight and bias for features as they are; `mirrored`: fitted to mirrored images as well."""
+        parts = [self.plain[rows], self.mirrored[rows]] if mirrored else [self.plain[rows]]
+        x, y = torch.cat(parts), torch.cat([self.targets[rows]] * len(parts))
         weight = torch.zeros(y.shape[1], x.shape[1], requires_grad=True)
         bias = torch.zeros(y.shape[1], requires_grad=True)
         optimiser = torch.optim.LBFGS([weight, bias], max_iter=ITERATIONS, line_search_fn="strong_wolfe")

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -23,7 +24,7 @@ from supernetic.errors import InputError, RunError, UnknownNameError
 from supernetic.exporters.model import load_model, read_card, verify
 from supernetic.jobs.transfer.job import TransferJob, transfer
 from supernetic.jobs.transfer.plan import TransferPlan, divide_time, share_trials
-from supernetic.jobs.transfer.recipes import DECAYS, RATES, RECIPES, transfer_recipe
+from supernetic.jobs.transfer.recipes import ADAM_RATES, DECAYS, RATES, RECIPES, rates_of, transfer_recipe
 from supernetic.jobs.transfer.request import TransferRequest
 from supernetic.jobs.transfer.result import TransferResult, TransferTable, read_transfer
 from supernetic.jobs.transfer.train import Trainings
@@ -122,6 +123,33 @@ def test_layers_are_freed_from_the_end(model: Path, tmp_path: Path) -> None:
     assert not torch.equal(first["classifier.linear.op.weight"], start["classifier.linear.op.weight"])
 
 
+@pytest.mark.parametrize(
+    ("turned", "recipe", "mirrored", "augment"),
+    [(False, None, True, "zoom+flip"), (True, None, False, "zoom"), (True, "attentive", False, "crop+flip")],
+)
+def test_images_are_mirrored_only_where_they_mean_the_same(
+    model: Path, tmp_path: Path, turned: bool, recipe: str | None, mirrored: bool, augment: str
+) -> None:
+    """Bars on the left and on the right are two classes, or bars on top and at the bottom are."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 60, (200, 16, 16, 3), dtype=np.uint8)
+    labels = np.arange(200) % 2
+    images[labels == 0, :6] += 190
+    images[labels == 1, -6:] += 190
+    if turned:
+        images = images.swapaxes(1, 2)
+    result = transfer(
+        model, (images, labels), out=tmp_path / "run", steps=2, trials=1, image_size=16, workers=1, int8="no",
+        recipe=recipe,
+    )  # fmt: skip
+    head = json.loads((tmp_path / "run/head.json").read_text())
+    assert head["mirrored"] == mirrored
+    assert head["mirror_test"].startswith("Images are mirrored" if mirrored else "Images are not mirrored")
+    assert (head["mirror_test"] in result.summary()) == (recipe is None)
+    used = {tomllib.loads(f.read_text())["recipe"]["augment"] for f in (tmp_path / "run/networks").glob("*/run.toml")}
+    assert used == {augment}
+
+
 def test_a_teacher_is_asked_once_and_changes_the_training(model: Path, transferred: Path, tmp_path: Path) -> None:
     teacher = read_transfer(transferred).path
     result = transfer(model, "embedded", out=tmp_path / "run", teacher=teacher, **{**SMALL, "trials": 0})
@@ -208,7 +236,13 @@ def test_time_is_shared_out() -> None:
     assert (rates + decays) * length + steps == 1000
     assert divide_time(1000, 1, 0)[:2] == (0, 0)
     assert divide_time(100, 1, None)[:3] == (1, 0, 16)  # against the head alone
-    assert share_trials(14) == (7, 7) == (len(RATES), len(DECAYS))
+    assert share_trials(14) == (7, 7) == (len(RATES), len(DECAYS)) == (len(ADAM_RATES), 7)
+
+
+def test_rates_suit_the_optimiser_and_begin_with_the_recipes_own() -> None:
+    assert rates_of(transfer_recipe(None)) == ADAM_RATES
+    assert rates_of(transfer_recipe("attentive")) == RATES
+    assert transfer_recipe(None).lr == ADAM_RATES[0]
 
 
 @pytest.mark.slow

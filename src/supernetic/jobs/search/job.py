@@ -516,7 +516,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             training.fit(run, send)
 
         latency = [Step("latency", LATENCY, measure_latency)] if scoring.latency else []
-        head = [] if self.start is None else self.start.steps(plan.head_images, send)
+        head = [] if self.start is None else self.start.steps(plan.head_images, "flip" in plan.augment.split("+"), send)
         train = [*head, Step(TRAIN, SUPERNET, train_supernet)] if self.supernet else []
         return [
             Step("augment", AUGMENT, preview),

@@ -76,8 +76,8 @@ class Start:
             images = min(images, max(2 * len(self.dataset.classes), int(HEAD_SHARE * seconds / each)))
         return images, images * each + HEAD_S
 
-    def steps(self, images: int, send: OnEvent) -> list[Step]:
-        """Features of some training images, then the head."""
+    def steps(self, images: int, mirrored: bool, send: OnEvent) -> list[Step]:
+        """Features of some training images, then the head; `mirrored`: fitted to mirrored images as well."""
         from ...networks.heads import chosen_rows, extract_features, fit_heads
 
         rows = chosen_rows(self.dataset, images, self.seed)
@@ -94,7 +94,7 @@ class Start:
             import torch.nn.functional as F
 
             targets = F.one_hot(torch.from_numpy(self.dataset.labels), len(self.dataset.classes)).float()
-            fit_heads(network(), self._with_fewer(), self.dataset, targets, self.seed, run)
+            fit_heads(network(), self._with_fewer(), self.dataset, targets, self.seed, run, mirrored=mirrored)
 
         return [Step("features", FEATURES, features), Step("head", HEAD, head)]
 

@@ -12,10 +12,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...datasets import DataLike, Dataset, source_of
+from ...datasets.augment_names import augment_names
 from ...datasets.loading import outline, read
 from ...errors import InputError
 from ...hardware import Hardware, settle_hardware
-from ...networks.heads import chosen_rows, extract_features, fit_heads, seconds_per_image
+from ...networks.heads import chosen_rows, extract_features, fit_heads, read_head, seconds_per_image
 from ...networks.pool import dataset_of
 from ...parallel.workers import kept_workers
 from ...pretrained import Pretrained, fitting_resolution, load_pretrained
@@ -315,7 +316,8 @@ class TransferJob(Job[TransferPlan, TransferResult]):
 
         def trainings(run: Run) -> Trainings:
             file = run.path / TARGETS if self.request.teacher is not None else None
-            return Trainings(self.blueprint, self.held_out, self.whole, plan, file, send)
+            held_out, whole = (self._as_mirrored(t, run) for t in (self.held_out, self.whole))
+            return Trainings(self.blueprint, held_out, whole, plan, file, send)
 
         def heads(run: Run) -> None:
             fit_heads(network, self.held_out.dataset, self.dataset, self._targets(run), self.request.seed, run)
@@ -332,6 +334,13 @@ class TransferJob(Job[TransferPlan, TransferResult]):
             Step(TEST, NETWORKS, lambda run: test(self.whole, self.blueprint, plan.model, run)),
             Step(EXPORT, EXPORTED, lambda run: export(self.blueprint, run)),
         ]  # fmt: skip
+
+    def _as_mirrored(self, trainings: NetworkTrainings, run: Run) -> NetworkTrainings:
+        """The same without mirrored images where these would mean something else, unless the user chose the recipe."""
+        if self.request.recipe is not None or read_head(run)["mirrored"]:
+            return trainings
+        names = augment_names(trainings.recipe.augment)
+        return replace(trainings, recipe=replace(trainings.recipe, augment="+".join(n for n in names if n != "flip")))
 
     def _ask_teacher(self, run: Run) -> None:
         from ...networks.taught import mixed_targets, write_targets

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...objective import show_quantity
 from ...ranking.trust import wilson
+from ...reports.transfer import mirroring_sentence
 from ...result import Result
 from ...runs.directory import read_settings
 from ...runs.files import HEAD, MODELS, RATES, REPORT, TRANSFER
@@ -35,6 +36,7 @@ class TransferResult(Result):
         steps: Of the final training.
         tried: Learning rates and weight decays that were tried, with accuracies on the held-out fifth.
         head: Accuracy on the held-out fifth with a new head alone.
+        mirroring: Whether images were mirrored, and why, in one sentence; empty if a recipe decided.
         network: The record of the network, as in `networks.json`; None after a dry run.
         test_images: Their number.
         notes: What else a reader should know.
@@ -49,6 +51,7 @@ class TransferResult(Result):
     steps: int = 0
     tried: tuple[dict[str, Any], ...] = ()
     head: float | None = None
+    mirroring: str = ""
     network: NetworkRecord | None = None
     test_images: int = 0
     notes: tuple[str, ...] = ()
@@ -96,6 +99,7 @@ class TransferResult(Result):
             self.sentence(),
             *([f"held-out images: {self.head:.1f} % with a new head alone"] if self.head is not None else []),
             *_trial_lines(self.tried),
+            *([self.mirroring] if self.mirroring else []),
             *(f"note: {note}" for note in self.notes),
             "",
             f"supernetic predict {self.path} IMAGE",
@@ -162,8 +166,10 @@ def read_transfer(run: str | Path) -> TransferResult:
     settings, record = read_settings(path), read_json(path / TRANSFER)
     found = read_json(path / RATES)
     (network,) = [r for r in read_networks(path) if r.chosen]
+    head = read_json(path / HEAD)
     return TransferResult(
         str(path), settings["model"], settings["data"]["name"], settings["resolution"], record["kept"],
-        record["steps"], tuple(found["tried"]), read_json(path / HEAD)["best"]["valid/accuracy"], network,
+        record["steps"], tuple(found["tried"]), head["best"]["valid/accuracy"], mirroring_sentence(settings, head),
+        network,
         settings["data"]["images"]["test"], tuple(n for n in (*settings["notes"], record["reason"]) if n),
     )  # fmt: skip

@@ -18,8 +18,7 @@ from ..compare.comparison import NetworkTrainings
 from ..compare.last_training import decided
 from ..time_plan import PLANNED_SHARE
 from .plan import MIN_STEPS, TransferPlan
-from .recipes import DECAYS
-from .recipes import RATES as LEARNING_RATES
+from .recipes import DECAYS, rates_of
 
 if TYPE_CHECKING:
     from ...networks.pool import Trained, Training
@@ -52,7 +51,7 @@ class Trainings:
     def choose(self, run: Run) -> None:
         """Take the step `rates`: try learning rates, then weight decays at the best of them."""
         recipe, plan = self.held_out.recipe, self.plan
-        tried = self._try(run, [(rate, recipe.weight_decay) for rate in LEARNING_RATES[: plan.rates]])
+        tried = self._try(run, [(rate, recipe.weight_decay) for rate in rates_of(recipe)[: plan.rates]])
         if tried and plan.decays:
             rate = max(tried, key=_accuracy)["lr"]
             tried += self._try(run, [(rate, decay) for decay in DECAYS[: plan.decays]])
