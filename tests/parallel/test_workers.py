@@ -150,7 +150,10 @@ def test_a_worker_that_is_ended_is_named_with_its_signal(jobs: Any, killer: sign
 @pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
 def test_workers_stop_when_their_parent_is_ended(jobs: Any, tmp_path: Path, ended_by: signal.Signals) -> None:
     files = [str(tmp_path / "a.pid"), str(tmp_path / "b.pid")]
-    code = f"import jobs_of_a_test as j, supernetic.parallel.workers as w; w.map_in_workers(j.endless, {files}, 2)"
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # nohup ignores it
+        f"import jobs_of_a_test as j, supernetic.parallel.workers as w; w.map_in_workers(j.endless, {files}, 2)"
+    )
     parent = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True)
     until = monotonic() + 60
     while not all(Path(f).exists() and Path(f).read_text() for f in files):
@@ -161,7 +164,7 @@ def test_workers_stop_when_their_parent_is_ended(jobs: Any, tmp_path: Path, ende
         os.killpg(parent.pid, ended_by)  # as a terminal does it: to all processes
     else:
         parent.send_signal(ended_by)
-    complaint = parent.communicate()[1]
+    complaint = parent.communicate(timeout=60)[1]
     assert complaint.count("Traceback") == (ended_by == signal.SIGINT)  # the parent's own, none of the workers'
     while any(_alive(pid) for pid in pids):
         assert monotonic() < until + 30
