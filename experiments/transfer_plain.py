@@ -90,20 +90,21 @@ def main(minutes: float, size: int) -> None:
     with torch.no_grad():
         answers = [network.eval()((resized(part, size) - 127) / 128).argmax(1) for part in torch.split(images, 64)]
     accuracy = float((torch.cat(answers) == labels).float().mean())
+    ends = [round(100 * end, 1) for end in wilson(accuracy, len(labels))]
     spent = round((process_time() - begin) / 60, 1)
     ours = tomllib.loads((HERE / "transfer_plantdoc.toml").read_text())
     Record(
         name="transfer_plain",
         claim="`transfer` fine-tunes Lite0 on PlantDoc better than a plain loop of PyTorch does",
         source="ours",
-        expected=f"less than the {ours['obtained']['transfer']} % of experiments/transfer_plantdoc.toml",
+        expected=f"surely less than the {ours['obtained']['transfer']} % of experiments/transfer_plantdoc.toml",
         obtained={"accuracy": round(100 * accuracy, 1), "steps": steps},
         n=len(labels),
-        held=100 * accuracy < ours["obtained"]["transfer"],
+        held=ends[1] < ours["obtained"]["transfer"],  # shown, not only measured
         sentence=f"{100 * accuracy:.1f} % of {len(labels)} test images right after {steps} steps at {size} pixels, "
         f"{spent} CPU-minutes; `transfer` has {ours['obtained']['transfer']} % after "
         f"{ours['obtained']['cpu_minutes']['transfer']}.",
-        interval=[round(100 * end, 1) for end in wilson(accuracy, len(labels))],
+        interval=ends,
         seeds=[0],
         scale=f"{minutes:g} processor-minutes of one thread, one seed",
         cpu_minutes=spent,
