@@ -30,6 +30,13 @@ def test_some_images_are_chosen_at_random() -> None:
     assert len(chosen_rows(dataset, 10_000, seed=1)) == len(dataset.splits["train"])
 
 
+def test_validation_images_of_the_data_are_what_is_held_out() -> None:
+    dataset = load("embedded", limit=300, valid=0.2, calibrate=0)
+    rows = chosen_rows(dataset, 40, seed=1, with_valid=True)
+    assert np.isin(rows, dataset.splits["train"]).sum() == 40
+    assert np.isin(rows, dataset.splits["valid"]).sum() == 10
+
+
 def test_the_fitted_head_is_at_the_minimum() -> None:
     rng = np.random.default_rng(0)
     x = torch.from_numpy(rng.normal(3, 2, (60, 5))).float()

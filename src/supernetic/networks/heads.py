@@ -40,12 +40,24 @@ ITERATIONS = 80  # of L-BFGS
 STREAM = 31  # of random numbers
 
 
-def chosen_rows(dataset: Dataset, images: int, seed: int) -> Indices:
-    """The training images that the head is fitted to: all, or a random part."""
-    rows = dataset.splits["train"]
-    if images >= len(rows):
-        return rows
-    return np.sort(np.random.default_rng([seed, STREAM]).permutation(rows)[:images])
+def chosen_rows(dataset: Dataset, images: int, seed: int, *, with_valid: bool = False) -> Indices:
+    """Images whose features are taken.
+
+    Args:
+        dataset: The images.
+        images: How many the head is fitted to, at most; a random part of the training images if there are more.
+        seed: Of that part.
+        with_valid: Whether validation images that the data bring along are what is held out: a fourth as many of them
+            come along then.
+
+    Returns:
+        Their rows, in order.
+    """
+    parts = [(dataset.splits["train"], images)]
+    if with_valid:
+        parts.append((dataset.splits["valid"], max(1, images // 4)))
+    rng = np.random.default_rng([seed, STREAM])
+    return np.sort(np.concatenate([rows if n >= len(rows) else rng.permutation(rows)[:n] for rows, n in parts]))
 
 
 def features_of(network: Network, x: Tensor) -> Tensor:
@@ -143,7 +155,8 @@ def fit_heads(
             tried.append({"penalty": penalty, "valid/cross_entropy": loss, "valid/accuracy": 100 * right})
         best = min(tried, key=lambda t: t["valid/cross_entropy"])
         names = {}
-        for what, part in (("held_out", train), ("all", torch.ones_like(train))):
+        every = torch.from_numpy(np.isin(rows, whole.splits["train"]))
+        for what, part in (("held_out", train), ("all", every)):
             network = with_head(old, *fits.fit(part, best["penalty"], mirrored), seed=seed)
             names[what] = keep_weights(network, run.path / STARTS).name
     record = {"tried": tried, "best": best, "starts": names, "mirrored": mirrored, "mirror_test": reason}

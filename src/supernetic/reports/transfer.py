@@ -56,11 +56,6 @@ def page(path: Path) -> dict[str, Any]:
     }
 
 
-def mirroring_sentence(settings: Mapping[str, Any], head: Mapping[str, Any]) -> str:
-    """Whether images were mirrored, and why; nothing if the user's recipe decided it, or the run is older."""
-    return "" if settings["request"].get("recipe") else str(head.get("mirror_test", ""))
-
-
 def _lead(settings: Mapping[str, Any], network: NetworkRecord, outcome: Mapping[str, Any]) -> str:
     accuracy, images = (network.test or {}).get("test/accuracy"), settings["data"]["images"]["test"]
     if accuracy is None:
@@ -80,7 +75,7 @@ def _statements(
     return [
         f"The network began with the weights of {settings['model']}. It sees {settings['resolution']} pixels: {costs}.",
         f"On the held-out fifth of the training images, a new head alone gets {head['best']['valid/accuracy']:.1f} %.",
-        *([said] if (said := mirroring_sentence(settings, head)) else []),
+        *([str(head["mirror_test"])] if head.get("mirror_test") else []),
         *([f"{outcome['reason']}."] if outcome["reason"] else []),
         *(int8_sentences(network.name, network.int8) if network.int8 else []),
     ]

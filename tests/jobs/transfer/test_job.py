@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from supernetic.commands.report import report
 from supernetic.commands.resume import resume
@@ -125,7 +126,12 @@ def test_layers_are_freed_from_the_end(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("turned", "recipe", "mirrored", "augment"),
-    [(False, None, True, "zoom+flip"), (True, None, False, "zoom"), (True, "attentive", False, "crop+flip")],
+    [
+        (False, None, True, "zoom+flip"),
+        (True, None, False, "zoom"),
+        (True, "short", False, "zoom"),
+        (True, "attentive", True, "crop+flip"),
+    ],
 )
 def test_images_are_mirrored_only_where_they_mean_the_same(
     model: Path, tmp_path: Path, turned: bool, recipe: str | None, mirrored: bool, augment: str
@@ -144,10 +150,30 @@ def test_images_are_mirrored_only_where_they_mean_the_same(
     )  # fmt: skip
     head = json.loads((tmp_path / "run/head.json").read_text())
     assert head["mirrored"] == mirrored
-    assert head["mirror_test"].startswith("Images are mirrored" if mirrored else "Images are not mirrored")
-    assert (head["mirror_test"] in result.summary()) == (recipe is None)
+    said = "" if recipe == "attentive" else "Images are mirrored: " if mirrored else "Images are not mirrored: "
+    assert head["mirror_test"].partition(" a network")[0].strip() == said.strip()
+    assert ("Images are" in result.summary()) == bool(said)
     used = {tomllib.loads(f.read_text())["recipe"]["augment"] for f in (tmp_path / "run/networks").glob("*/run.toml")}
     assert used == {augment}
+
+
+def test_validation_images_of_ones_own_choose_the_head(model: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for split, number in (("train", 30), ("valid", 15), ("test", 5)):
+        for label, top in (("above", 0), ("below", 10)):
+            folder = tmp_path / "data" / split / label
+            folder.mkdir(parents=True)
+            for i in range(number):
+                image = rng.integers(0, 60, (16, 16, 3), dtype=np.uint8)
+                image[top : top + 6] += 190
+                Image.fromarray(image).save(folder / f"{i}.png")
+    result = transfer(
+        model, tmp_path / "data", out=tmp_path / "run", layers="head", image_size=16, workers=1, int8="no"
+    )
+    assert isinstance(result, TransferResult)
+    assert result.head is not None
+    assert result.head > 80
+    assert result.mirroring.startswith("Images are mirrored: a network trained without mirrored images gets")
 
 
 def test_a_teacher_is_asked_once_and_changes_the_training(model: Path, transferred: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...datasets import DataLike, Dataset, source_of
+from ...datasets.augment import parse
 from ...datasets.augment_names import augment_names
 from ...datasets.loading import outline, read
 from ...errors import InputError
@@ -43,7 +44,7 @@ from ..time_plan import EXPORT_S, HEAD_S, PLANNED_SHARE, REPORT_S
 from ..train.prepare import full_source
 from .finish import export, quantise, test
 from .plan import FEATURE_SHARE, TransferPlan, divide_time, share_trials
-from .recipes import transfer_recipe
+from .recipes import DEFAULT, transfer_recipe
 from .request import TransferRequest
 from .result import TransferResult, TransferTable, read_transfer
 from .train import Trainings
@@ -311,7 +312,7 @@ class TransferJob(Job[TransferPlan, TransferResult]):
 
     def steps(self, plan: TransferPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
         """Features, head, learning rates, training, int8, test, export."""
-        rows = chosen_rows(self.dataset, plan.images, self.request.seed)
+        rows = chosen_rows(self.dataset, plan.images, self.request.seed, with_valid=True)
         network, device = self.pretrained.network, self.hardware.device
 
         def trainings(run: Run) -> Trainings:
@@ -320,7 +321,12 @@ class TransferJob(Job[TransferPlan, TransferResult]):
             return Trainings(self.blueprint, held_out, whole, plan, file, send)
 
         def heads(run: Run) -> None:
-            fit_heads(network, self.held_out.dataset, self.dataset, self._targets(run), self.request.seed, run)
+            # a recipe that the user chose says itself whether images are mirrored
+            mirrored = None if self.request.recipe in (None, DEFAULT) else parse(self.whole.recipe.augment).flip
+            fit_heads(
+                network, self.held_out.dataset, self.dataset, self._targets(run), self.request.seed, run,
+                mirrored=mirrored,
+            )  # fmt: skip
 
         teach = Step("teacher", TARGETS, self._ask_teacher)
         return [
@@ -336,8 +342,8 @@ class TransferJob(Job[TransferPlan, TransferResult]):
         ]  # fmt: skip
 
     def _as_mirrored(self, trainings: NetworkTrainings, run: Run) -> NetworkTrainings:
-        """The same without mirrored images where these would mean something else, unless the user chose the recipe."""
-        if self.request.recipe is not None or read_head(run)["mirrored"]:
+        """The same without mirrored images where these would mean something else."""
+        if read_head(run)["mirrored"]:
             return trainings
         names = augment_names(trainings.recipe.augment)
         return replace(trainings, recipe=replace(trainings.recipe, augment="+".join(n for n in names if n != "flip")))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...objective import show_quantity
 from ...ranking.trust import wilson
-from ...reports.transfer import mirroring_sentence
 from ...result import Result
 from ...runs.directory import read_settings
 from ...runs.files import HEAD, MODELS, RATES, REPORT, TRANSFER
@@ -169,7 +168,7 @@ def read_transfer(run: str | Path) -> TransferResult:
     head = read_json(path / HEAD)
     return TransferResult(
         str(path), settings["model"], settings["data"]["name"], settings["resolution"], record["kept"],
-        record["steps"], tuple(found["tried"]), head["best"]["valid/accuracy"], mirroring_sentence(settings, head),
-        network,
+        record["steps"], tuple(found["tried"]), head["best"]["valid/accuracy"],
+        str(head.get("mirror_test", "")), network,
         settings["data"]["images"]["test"], tuple(n for n in (*settings["notes"], record["reason"]) if n),
     )  # fmt: skip
