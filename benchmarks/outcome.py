@@ -6,8 +6,9 @@
 
 Every entry of a row has the same data, limit on MACs, time and processors. `search` is the network that the command
 line recommends. Its rivals are single networks, trained for the whole time by the recipe that a search uses for its
-finished networks; their number of steps follows from a pace that is measured first. `timm` is a pretrained model of
-timm, where that is installed and one fits. Validation images choose, test images judge.
+finished networks; their number of steps follows from a pace that is measured first. `timm` is the largest of some small
+models of timm that fits, from scratch like the others, where timm is installed. Validation images choose, test images
+judge.
 
 Entries run one after another, each in a process of its own, so that all pay for loading libraries and data. Finished
 ones are lines of `entries.jsonl` in the directory, or stand in the record, and are not run again. Nothing else should
@@ -30,7 +31,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from platform import machine
@@ -54,6 +54,7 @@ from supernetic.jobs.train.prepare import loading_of
 from supernetic.networks.baselines import Baseline, baseline
 from supernetic.networks.controls import largest, mobilenet, plain_network, random_at, resnet
 from supernetic.networks.pool import Trained, Training, dataset_of, evaluate, train_all
+from supernetic.nn.timm_package import FRESH, PREFIX, have_timm
 from supernetic.objective import parse_where, show_quantity
 from supernetic.ranking.trust import wilson
 from supernetic.runs.directory import read_records
@@ -66,7 +67,7 @@ SEARCH, TIMM = "search", "timm"
 SCALED = {"mobilenetv2": mobilenet, "plain": plain_network, "resnet": resnet}  # to the budget
 OF_THE_SPACE = ("random", "largest")
 ENTRIES = (SEARCH, *OF_THE_SPACE, *SCALED, TIMM)
-TIMM_MODELS = ("timm:resnet10t", "timm:mobilenetv3_small_050", "timm:lcnet_035", "timm:test_resnet")  # large to small
+TIMM_MODELS = ("mobilenetv2_050", "mobilenetv2_035", "mobilenetv3_small_050")  # by MACs, large to small
 RATES: dict[str, float] = {}  # learning rates of rivals for which another than the recipe's was found better
 
 PROCESSES = 2  # that train one rival together
@@ -277,10 +278,10 @@ def _network(row: Row, entry: str, seed: int, dataset: Dataset) -> Blueprint | B
 
 
 def _timm(budget: float, resolution: int, classes: int, channels: int) -> Baseline:
-    if find_spec("timm") is None:
+    if not have_timm():
         raise InputError("timm is not installed")
     for name in TIMM_MODELS:
-        network = baseline(name, classes, channels, resolution)
+        network = baseline(f"{PREFIX}{name}@{FRESH}", classes, channels, resolution)
         if _costs(network)[0] <= budget:
             return network
     raise InputError(f"none of {', '.join(TIMM_MODELS)} fits into {show_quantity(budget)} MACs")

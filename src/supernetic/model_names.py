@@ -180,8 +180,8 @@ def _of_run(path: str, shape: Shape) -> Blueprint:
 
 def _of_timm(text: str, shape: Shape) -> Blueprint:
     """A network of timm's without its weights, for the images of the data."""
+    from .nn.timm_package import is_fresh
     from .pretrained import load_pretrained
-    from .pretrained.timm_models import is_fresh
 
     if not is_fresh(text):
         raise InputError(f"say {PRETRAINED}{text} for its weights, or {text.partition('@')[0]}@fresh for random ones")

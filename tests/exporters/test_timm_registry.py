@@ -76,6 +76,6 @@ def test_what_cannot_be_is_refused(model: Path) -> None:
 
 def test_without_timm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     timm_registry.register_timm.cache_clear()
-    monkeypatch.setattr(timm_registry, "find_spec", lambda name: None)
+    monkeypatch.setattr(timm_registry, "have_timm", lambda: False)
     with pytest.raises(InputError, match=r"supernetic\[timm\]"):
         supernetic.register_timm()

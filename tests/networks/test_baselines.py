@@ -4,6 +4,7 @@ import pickle
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -138,15 +139,28 @@ def test_networks_of_timm(monkeypatch: pytest.MonkeyPatch) -> None:
     torchvision()
     timm = import_module("timm")
     create = timm.create_model
-    monkeypatch.setattr(timm, "create_model", lambda name, pretrained, **options: create(name, **options))
-    network = baseline("timm:mobilenetv2_035", 10, 3, 32)  # without the download
-    assert network.costs()[1] == sum(p.numel() for p in create("mobilenetv2_035", num_classes=10).parameters())
-    with pytest.raises(InputError, match="timm:none cannot be built: Unknown model"):
+    asked = []
+
+    def without_download(name: str, pretrained: bool, **options: Any) -> Any:
+        asked.append(pretrained)
+        return create(name, **options)
+
+    monkeypatch.setattr(timm, "create_model", without_download)
+    weights = sum(p.numel() for p in create("mobilenetv2_035", num_classes=10).parameters())
+    for name, pretrained in (("mobilenetv2_035", True), ("mobilenetv2_035@fresh", False)):
+        asked.clear()
+        assert baseline(f"timm:{name}", 10, 3, 32).costs()[1] == weights
+        assert set(asked) == {pretrained}
+    with pytest.raises(InputError, match=r"timm:none cannot be built \(Unknown model"):
         baseline("timm:none", 10, 3, 32)
+    with pytest.raises(InputError, match=r"what follows @ must be fresh, got 'mine\.pth'"):
+        baseline("timm:resnet18@mine.pth", 10, 3, 32)
 
 
 def test_timm_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"timm:resnet18 needs timm: pip install .supernetic\[timm\]"):
+    monkeypatch.setattr(baselines, "have_timm", lambda: False)
+    with pytest.raises(
+        InputError, match=r"timm:resnet18 needs timm, which is not installed: pip install .supernetic\[timm\]"
+    ):
         baseline("timm:resnet18", 10, 3, 32)
     assert Baseline("timm:resnet18", "", 10, 3, 32).record()["source"] == "timm:resnet18"

@@ -9,8 +9,8 @@ from safetensors.torch import save_file
 from supernetic.costs.macs import cost
 from supernetic.detection.taps import find_taps
 from supernetic.errors import InputError, UnknownNameError
+from supernetic.nn.timm_package import have_timm, timm
 from supernetic.pretrained import load_pretrained, timm_models
-from supernetic.pretrained.timm_models import have_timm, timm
 
 needs_timm = pytest.mark.skipif(not have_timm(), reason="timm is not installed")
 
@@ -105,7 +105,7 @@ def test_weights_that_cannot_be_downloaded(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_timm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timm_models, "find_spec", lambda name: None)
+    monkeypatch.setattr(timm_models, "have_timm", lambda: False)
     with pytest.raises(InputError, match=r"timm:resnet18 needs timm.*supernetic\[timm\]"):
         load_pretrained("timm:resnet18")
 

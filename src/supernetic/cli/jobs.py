@@ -193,7 +193,10 @@ def search(
         ),
     ] = "auto",
     baseline: Annotated[
-        list[str], typer.Option(metavar="<network>", help="Network to compare with: FILE.py or timm:NAME. Repeatable.")
+        list[str],
+        typer.Option(
+            metavar="<network>", help="Network to compare with: FILE.py, timm:NAME or timm:NAME@fresh. Repeatable."
+        ),
     ] = [],  # noqa: B006
     preset: Annotated[
         str,

@@ -11,16 +11,14 @@ of the directory, with all its checksums. `features_only` is not supported: `net
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 from ..errors import InputError
 from ..nn.initialise import initialise
 from ..nn.network import Network
-from ..nn.torchvision_package import torchvision
+from ..nn.timm_package import NEEDED, have_timm, timm
 from .model import TIMM_NAME, load_model
 
-NEEDED = "registering models needs timm, which is not installed: pip install 'supernetic[timm]'"
 SETTLED = ("pretrained_cfg_overlay", "cache_dir", "pretrained_model_args")  # of timm's, which change nothing here
 
 
@@ -31,12 +29,9 @@ def register_timm() -> str:
     Returns:
         The name of the architecture in timm's registry, which every `config.json` has.
     """
-    if find_spec("timm") is None:
-        raise InputError(NEEDED)
-    torchvision()  # timm imports it
-    from timm.models import register_model
-
-    register_model(supernetic_network)
+    if not have_timm():
+        raise InputError(f"registering models {NEEDED}")
+    timm().models.register_model(supernetic_network)
     return TIMM_NAME
 
 

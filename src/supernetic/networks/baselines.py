@@ -5,7 +5,7 @@
 
 The file is run from its text, which is part of the comparison's records; one that imports its neighbours is not
 supported. `FILE.py:wide` is another function of the file, `wide`.
-`timm:NAME` is a pretrained model of timm, where that is installed.
+`timm:NAME` is a pretrained model of timm, where that is installed; `timm:NAME@fresh` has random weights.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,10 +24,9 @@ from torch import Tensor, nn
 from ..errors import InputError, RunError
 from ..nn.counting import counted
 from ..nn.run import NO_REGULARISATION, Regularisation
-from ..nn.torchvision_package import torchvision
+from ..nn.timm_package import FRESH, NEEDED, PREFIX, create, have_timm
 from ..runs.trust import current_policy, digest_of, name_code, read_code, require_trust
 
-TIMM_PREFIX = "timm:"
 BUILD_FUNCTION = "build"
 
 
@@ -49,7 +47,7 @@ class Wrapped(nn.Module):
 class Baseline:
     """What is needed to build the network anywhere."""
 
-    source: str  # the file's name, or `timm:NAME`
+    source: str  # the file's name, `timm:NAME` or `timm:NAME@fresh`
     text: str  # of the file
     classes: int
     in_channels: int
@@ -60,7 +58,7 @@ class Baseline:
         """The network, with the weights that it gives itself from this seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            inner = _from_timm(self) if self.source.startswith(TIMM_PREFIX) else _from_text(self)
+            inner = _from_timm(self) if self.source.startswith(PREFIX) else _from_text(self)
         if not isinstance(inner, nn.Module):
             rule = f"{self.function} must return a torch.nn.Module"
             raise InputError(f"{self.source}: {rule}, got {type(inner).__name__}")
@@ -76,12 +74,12 @@ class Baseline:
         record = {**asdict(self), "sha256": self.sha256}
         if self.function == BUILD_FUNCTION:
             del record["function"]
-        return record if self.source.startswith(TIMM_PREFIX) else {**record, "source": ""}
+        return record if self.source.startswith(PREFIX) else {**record, "source": ""}
 
     @property
     def sha256(self) -> str:
         """Digest of its code: of the file's text, or of the name for timm."""
-        return digest_of(self.source if self.source.startswith(TIMM_PREFIX) else self.text)
+        return digest_of(self.source if self.source.startswith(PREFIX) else self.text)
 
     def _try_out(self, network: nn.Module) -> None:
         """Refuse what cannot be trained here, before anything is."""
@@ -109,7 +107,7 @@ def baseline(source: str | Path, classes: int, in_channels: int, resolution: int
     One that a run names needs trust; timm's models are downloaded, and can be anyone's.
 
     Args:
-        source: A file, `FILE.py:FUNCTION`, or `timm:NAME`.
+        source: A file, `FILE.py:FUNCTION`, `timm:NAME` or `timm:NAME@fresh`.
         classes: Number of classes.
         in_channels: Of the images.
         resolution: Of the images.
@@ -118,7 +116,7 @@ def baseline(source: str | Path, classes: int, in_channels: int, resolution: int
         The baseline.
     """
     name = str(source)
-    if name.startswith(TIMM_PREFIX):
+    if name.startswith(PREFIX):
         network = Baseline(name, "", classes, in_channels, resolution)
         if current_policy().received is not None:
             require_trust(name, network.sha256)
@@ -159,15 +157,10 @@ def _from_text(baseline: Baseline) -> Any:
         raise InputError(f"{baseline.source} line {line}: {type(error).__name__}: {error}") from None
 
 
-def _from_timm(baseline: Baseline) -> Any:
-    name = baseline.source.removeprefix(TIMM_PREFIX)
-    if find_spec("timm") is None:
-        raise InputError(f"the baseline {baseline.source} needs timm: pip install 'supernetic[timm]'")
-    torchvision()  # timm imports it
-    import timm
-
-    try:
-        return timm.create_model(name, pretrained=True, num_classes=baseline.classes, in_chans=baseline.in_channels)
-    except Exception as error:
-        why = " ".join(str(error).split())[:160]
-        raise InputError(f"the baseline {baseline.source} cannot be built: {why}") from None
+def _from_timm(baseline: Baseline) -> nn.Module:
+    name, at, weights = baseline.source.removeprefix(PREFIX).partition("@")
+    if not have_timm():
+        raise InputError(f"the baseline {baseline.source} {NEEDED}")
+    if at and weights != FRESH:
+        raise InputError(f"the baseline {baseline.source}: what follows @ must be {FRESH}, got {weights!r}")
+    return create(name, pretrained=not at, num_classes=baseline.classes, in_chans=baseline.in_channels)

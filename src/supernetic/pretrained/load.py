@@ -10,9 +10,10 @@ from ..blueprint import at_resolution
 from ..errors import UnknownNameError
 from ..exporters.model import is_model, load_model, read_card
 from ..nn.network import Network, with_weights
+from ..nn.timm_package import PREFIX as TIMM
+from ..nn.timm_package import is_fresh
 from . import efficientnet_lite
-from .timm_models import PREFIX as TIMM
-from .timm_models import is_fresh, read_timm
+from .timm_models import read_timm
 
 SMALLEST = 96  # pixels: smaller images are enlarged, because pretrained networks halve them five times
 

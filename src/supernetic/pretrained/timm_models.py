@@ -10,10 +10,6 @@ convolutions, BN and the usual activations. Only names of timm's own registry ar
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,36 +20,15 @@ from torch import Tensor, nn
 
 from ..errors import InputError, UnknownNameError
 from ..nn.network import Network
-from ..nn.torchvision_package import torchvision
+from ..nn.timm_package import FRESH, NEEDED, PREFIX, create, have_timm, timm
 from ..reading import require_plain
 from .attentive import read_state
 from .translate import translate
 
-PREFIX = "timm:"
-FRESH = "fresh"
 FRESH_SEED = 0  # of random weights
 COLOURS = 3
 RESOLUTION = 224  # of a network that does not say
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # likewise
-NEEDED = "needs timm, which is not installed: pip install 'supernetic[timm]'"
-
-
-def have_timm() -> bool:
-    """Whether timm is installed."""
-    return find_spec("timm") is not None
-
-
-def timm() -> Any:
-    """timm, whose own imports work beside a CPU build of torch too."""
-    torchvision()
-    import timm
-
-    return timm
-
-
-def is_fresh(text: str) -> bool:
-    """Whether a text asks for random weights."""
-    return text.endswith(f"@{FRESH}")
 
 
 def read_timm(text: str, resolution: int | None = None) -> tuple[Network, tuple[float, ...], tuple[float, ...], str]:
@@ -69,7 +44,7 @@ def read_timm(text: str, resolution: int | None = None) -> tuple[Network, tuple[
     name, _, weights = text.removeprefix(PREFIX).partition("@")
     if not have_timm():
         raise InputError(f"{text} {NEEDED}")
-    module = _created(text, name, weights)
+    module = _created(name, weights)
     config: dict[str, Any] = dict(getattr(module, "pretrained_cfg", None) or {})
     own = config.get("input_size") or (COLOURS, RESOLUTION, RESOLUTION)
     network = translate(f"{PREFIX}{name}", module, COLOURS, resolution or int(own[-1]))
@@ -78,25 +53,16 @@ def read_timm(text: str, resolution: int | None = None) -> tuple[Network, tuple[
     return network, mean, std, licence
 
 
-def _created(text: str, name: str, weights: str) -> nn.Module:
+def _created(name: str, weights: str) -> nn.Module:
     package = timm()
     if not name.replace(".", "").replace("_", "").isalnum() or not package.is_model(name.partition(".")[0]):
         raise UnknownNameError("network of timm", name, package.list_models())
+    advice = f"give a file of them ({PREFIX}{name}@FILE) or begin with random ones (@{FRESH})"
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(FRESH_SEED)
-        if not weights:
-            try:
-                with _quiet_hub():
-                    downloaded: nn.Module = package.create_model(name, pretrained=True)
-            except Exception as error:  # of the network, of the hub, of timm
-                why = " ".join(str(error).split())[:160]
-                advice = f"give a file of them ({PREFIX}{name}@FILE) or begin with random ones (@{FRESH})"
-                raise InputError(f"the weights of {text} cannot be had: {advice} ({why})") from None
-            return downloaded
-        if weights == FRESH:
-            made: nn.Module = package.create_model(name)
-            return made
-        module: nn.Module = package.create_model(name)
+        module = create(name, pretrained=not weights, advice=advice)
+    if weights in ("", FRESH):
+        return module
     state = _stored(Path(weights))
     classifier = state.get(f"{getattr(module, 'pretrained_cfg', {}).get('classifier')}.weight")
     if classifier is not None and len(classifier) != getattr(module, "num_classes", 0):
@@ -107,18 +73,6 @@ def _created(text: str, name: str, weights: str) -> nn.Module:
         line = str(error).splitlines()[-1].strip()[:160]
         raise InputError(f"{weights} does not hold the weights of {name}: {line}") from None
     return module
-
-
-@contextmanager
-def _quiet_hub() -> Iterator[None]:
-    """The hub tells of every attempt to reach it; one error at the end is enough."""
-    logger = logging.getLogger("huggingface_hub")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _stored(path: Path) -> dict[str, Tensor]:

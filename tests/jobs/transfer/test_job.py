@@ -30,7 +30,7 @@ from supernetic.jobs.transfer.request import TransferRequest
 from supernetic.jobs.transfer.result import TransferResult, TransferTable, read_transfer
 from supernetic.jobs.transfer.train import Trainings
 from supernetic.networks.pool import training_seconds
-from supernetic.pretrained.timm_models import have_timm
+from supernetic.nn.timm_package import have_timm
 from supernetic.progress import ignore
 from supernetic.runs.directory import open_run
 from supernetic.training.checkpoint import read

@@ -159,7 +159,7 @@ def search(
         retrain: `scratch`, `inherit` (from the supernet's weights), `none`, or `auto`: by the space's sharing. Where
             weights are shared elastically, `auto` exports the supernet's own and trains from scratch to compare.
         baselines: Networks to compare with: Python files with `build(classes, in_channels, resolution)`, or
-            `timm:NAME`.
+            `timm:NAME`, or `timm:NAME@fresh` with random weights.
         preset: `scarlet`: the objectives, weights and limits of SCARLET-NAS.
         searcher: A name, with settings as in `local:improve=best`, or a searcher of your own.
         evaluator: An evaluator of your own; objectives and limits may name its metrics.

@@ -19,9 +19,9 @@ from ...errors import InputError
 from ...hardware import Hardware, settle_hardware
 from ...networks.heads import chosen_rows, extract_features, fit_heads, read_head, seconds_per_image
 from ...networks.pool import dataset_of
+from ...nn.timm_package import PREFIX as TIMM
 from ...parallel.workers import kept_workers
 from ...pretrained import Pretrained, fitting_resolution, load_pretrained
-from ...pretrained.timm_models import PREFIX as TIMM
 from ...progress import Event, OnEvent
 from ...reports.transfer import write_transfer
 from ...runs.directory import Run, write_atomically
