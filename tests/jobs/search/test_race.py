@@ -21,6 +21,7 @@ from supernetic.jobs.search.race import Race, later_error
 from supernetic.jobs.time_plan import PLANNED_SHARE
 from supernetic.networks.baselines import Baseline
 from supernetic.networks.pool import Trained
+from supernetic.progress import Event, ignore
 from supernetic.runs.directory import Run, open_run
 from supernetic.runs.files import DECISIONS, TIMINGS, TRAINED_NETWORKS
 from supernetic.runs.records import NetworkRecord, networks_text, read_trained_networks
@@ -84,6 +85,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> Trainings:
     monkeypatch.setattr("supernetic.networks.pool.training_seconds", lambda path: (100 * PACE, 100))
     monkeypatch.setattr("supernetic.jobs.search.race._blueprint", lambda path: path.name)
     monkeypatch.setattr("supernetic.jobs.search.race.together_seconds", lambda *_: PACE)
+    monkeypatch.setattr("supernetic.jobs.search.race.CLEAR_LEAD", 1000.0)  # all rounds, but for the test about leads
     monkeypatch.setattr(
         "supernetic.jobs.compare.last_training.PART_S", 1000.0
     )  # one part, but for the tests about parts
@@ -102,12 +104,17 @@ def record(name: str, accuracy: float, macs: int = 1000, role: str = "chosen", *
 
 
 def finished(
-    trainings: Trainings, run: Run, records: Sequence[NetworkRecord], plan: SearchPlan = PLAN, **settings: Any
+    trainings: Trainings,
+    run: Run,
+    records: Sequence[NetworkRecord],
+    plan: SearchPlan = PLAN,
+    send: Callable[[Event], None] = ignore,
+    **settings: Any,
 ) -> dict[str, NetworkRecord]:
     """The records after the step `finish`, by name."""
     run.write(TRAINED_NETWORKS, networks_text(records))
     trainings.accuracy |= {str(r.key): (r.trained or {}).get(trainings.metric) or 0.0 for r in records}
-    race(trainings, plan, **settings).finish(run, lambda _: None)
+    race(trainings, plan, **settings).finish(run, send)
     return {r.name: r for r in read_trained_networks(run.path)}
 
 
@@ -166,16 +173,30 @@ def fast_and_slow(epochs: int) -> list[NetworkRecord]:
 
 
 def test_the_best_of_the_slow_networks_goes_on_too(trainings: Trainings, run: Run) -> None:
-    """It is hardly behind after a tenth of the epochs, so it is the winner."""
-    trainings.gains |= {"slow-1": 5, "fast-1": 0.5}
+    """After the first round accuracies compare networks of equal speed; after the second one, prospects decide."""
+    trainings.gains |= {"slow-1": 2, "slow-2": 6, "fast-1": 0.5}
     plan = replace(PLAN, sizes=(6, 4, 2))
     after = finished(trainings, run, fast_and_slow(epochs=2), plan)
     assert [set(call) for call in trainings.calls[:2]] == [
         {"fast-1", "fast-2", "slow-1", "slow-2"},
-        {"fast-1", "slow-1"},
+        {"slow-1", "slow-2"},  # hardly behind after a tenth of the epochs
     ]
-    assert next(iter(trainings.calls[2])) == "slow-1"  # leads the last training
-    assert after["model-1"].key == "slow-1+++"
+    assert next(iter(trainings.calls[2])) == "slow-2"  # leads the last training
+    assert after["model-1"].key == "slow-2+++"
+
+
+def test_a_clear_lead_ends_the_race(trainings: Trainings, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of the round that is left out trains the winner."""
+    monkeypatch.setattr("supernetic.jobs.search.race.CLEAR_LEAD", 1.5)
+    trainings.gains |= {"slow-1": 9, "fast-1": 0.5}
+    said: list[str] = []
+    plan = replace(PLAN, sizes=(6, 4, 2))
+    finished(trainings, run, fast_and_slow(epochs=2), plan, send=lambda event: said.append(event.text))
+    assert [set(call) for call in trainings.calls] == [
+        {"fast-1", "fast-2", "slow-1", "slow-2"},
+        {"slow-1", "slow-2"},  # the last training, each by one process
+    ]
+    assert any("slow-1 is expected to be" in text and "no further round is needed" in text for text in said)
 
 
 def test_processes_join_for_the_network_with_the_best_prospects(

@@ -1,7 +1,7 @@
 """The step `finish`: the better networks are trained further, and the best of them to the end of the time.
 
 The first round is the step `compare`: all networks are trained alike, which is the evidence. Then they race by
-successive halving: those with the best validation accuracy go on, each from the weights that it has. The winner is the
+successive halving: those with the best prospects go on, each from the weights that it has. The winner is the
 recommended model. Cheaper networks that are still useful are handed over beside it. Where an objective names macro F1
 or balanced accuracy, that metric takes the place of accuracy.
 
@@ -52,6 +52,8 @@ USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network b
 EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a fast one (docs/findings/prospects.md)
 STEEPNESS, FLATTENING = 0.7, 0.17  # of curves of errors, by the epochs behind them (docs/findings/prospects.md)
 LEAST_STEEPNESS, MOST_STEEPNESS = 0.05, 0.6
+CLEAR_LEAD = 1.5  # points of error to be expected at the end, beyond which the race needs no further round: by as much
+# as forecasts have been wrong
 FULL = "full"  # evidence: controls are trained for as long as the recommended model
 
 
@@ -132,23 +134,29 @@ class Race:
     def _rounds(self, run: Run, records: dict[str, NetworkRecord], send: OnEvent) -> list[str]:
         """Train the better ones of the better ones ..., and return the names of the last round, the winner first."""
         running = [n for n, r in records.items() if self._can_be_handed_over(r)]
+        done = 1
         for number, (size, seconds) in enumerate(zip(self.plan.sizes[1:], self.plan.rounds[1:], strict=True), 2):
-            running = self._survivors(records, running, number - 1)[:size]
-            if len(running) < 2:
+            running = self._survivors(records, running, done)[:size]
+            if len(running) < 2 or self._settled(records, running, done, send):
                 break
 
             def lengths(names: Sequence[str] = running, seconds: float = seconds) -> dict[str, int]:
                 return {n: steps_in(seconds, self._pace(run.path, records[n])) for n in names}
 
             self._train(run, records, decided(run, f"round-{number}", lengths), send)
-        return sorted(running, key=self._prospects(records))
+            done = number
+        return sorted(running, key=self._prospects(records, done))
 
     def _survivors(self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int) -> list[str]:
-        """The order of the race after some rounds: the best of the faster half, the best of the slower one, and so on.
+        """The order of the race after some rounds.
 
         After equal time, accuracies compare networks of about equal speed. A slow one has seen fewer images, and may
-        overtake the others later. Where the time is too short for that, accuracy alone counts.
+        overtake the others later. The first round is too short to tell how much later: the best of the faster half goes
+        on, the best of the slower one, and so on. Where the time is too short for catching up, accuracy alone counts.
+        From the second round on, the error to be expected at the end of the time decides.
         """
+        if rounds > 1 and self.plan.finish:
+            return sorted(running, key=self._prospects(records, rounds))
         by_accuracy = sorted(running, key=self._standing(records))
         by_speed = sorted(by_accuracy, key=lambda n: -(records[n].steps or 0))
         half = (len(by_speed) + 1) // 2
@@ -159,9 +167,22 @@ class Race:
         first, second = (fast, slow) if by_accuracy[0] in fast else (slow, fast)
         return [n for pair in zip_longest(first, second) for n in pair if n is not None]
 
-    def _prospects(self, records: Mapping[str, NetworkRecord]) -> Callable[[str], tuple[float, float]]:
-        """The order at the end of the race: by the error that each network would have at the end of the time."""
-        rounds = len(self.plan.rounds)
+    def _settled(
+        self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int, send: OnEvent
+    ) -> bool:
+        """Whether the first of the networks leads so clearly that the time of the next round is better spent on it."""
+        if rounds < 2 or not self.plan.finish:
+            return False
+        (first, _), (second, _) = (self._prospects(records, rounds)(n) for n in running[:2])
+        lead = second - first
+        if lead < CLEAR_LEAD:
+            return False
+        rest = f"{lead:.1f} points ahead of {running[1]} at the end: no further round is needed"
+        send(Event(FINISH, f"{running[0]} is expected to be {rest}"))
+        return True
+
+    def _prospects(self, records: Mapping[str, NetworkRecord], rounds: int) -> Callable[[str], tuple[float, float]]:
+        """The order by the error that each network would have at the end of the time, after some rounds of the race."""
 
         def key(name: str) -> tuple[float, float]:
             record = records[name]
@@ -300,12 +321,12 @@ class Race:
             pace=lambda name: self._pace(run.path, records[name]),
             train=train,
         )  # fmt: skip
-        trained = last.run(
+        last.run(
             run,
             running[:workers] if alone else names,
             lambda: self._together(run.path, records[best]) if alone else inf,
         )
-        return min((n for n in trained if self._can_be_handed_over(records[n])), key=self._standing(records))
+        return min((n for n, r in records.items() if self._can_be_handed_over(r)), key=self._standing(records))
 
     def _together(self, run: Path, record: NetworkRecord) -> float:
         """Seconds per step of the winner if all processes train it together; infinite if that is not worth while."""
