@@ -185,6 +185,22 @@ def test_the_best_of_the_slow_networks_goes_on_too(trainings: Trainings, run: Ru
     assert after["model-1"].key == "slow-2+++"
 
 
+def test_slow_networks_are_told_apart_by_where_they_lead(trainings: Trainings, run: Run) -> None:
+    """In a race of three rounds the slowest one goes on with less accuracy; one that has learnt nothing does not."""
+    fast = [replace(record(f"fast-{i}", accuracy), steps=2000) for i, accuracy in enumerate((60, 59, 58))]
+    slow = [replace(record("slow", 50), steps=400), replace(record("slowest", 48), steps=200)]
+    idle = replace(record("idle", 12), steps=20)
+    finished(trainings, run, [*fast, *slow, idle], replace(PLAN, sizes=(6, 2, 2)))
+    assert set(trainings.calls[0]) == {"fast-0", "slowest"}
+
+
+def test_where_no_round_corrects_forecasts_accuracy_tells_slow_networks_apart(trainings: Trainings, run: Run) -> None:
+    fast = [replace(record(f"fast-{i}", accuracy), steps=2000) for i, accuracy in enumerate((60, 59))]
+    slow = [replace(record("slow", 50), steps=400), replace(record("slowest", 48), steps=200)]
+    finished(trainings, run, [*fast, *slow], replace(PLAN, sizes=(4, 2), rounds=(10.0, 20.0)))
+    assert set(trainings.calls[0]) == {"fast-0", "slow"}
+
+
 def test_a_clear_lead_ends_the_race(trainings: Trainings, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time of the round that is left out trains the winner."""
     monkeypatch.setattr("supernetic.jobs.search.race.CLEAR_LEAD", 1.5)

@@ -52,6 +52,7 @@ USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network b
 EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a fast one (docs/findings/prospects.md)
 STEEPNESS, FLATTENING = 0.7, 0.17  # of curves of errors, by the epochs behind them (docs/findings/prospects.md)
 LEAST_STEEPNESS, MOST_STEEPNESS = 0.05, 0.6
+LEARNT_SHARE = 0.5  # of the leader's way from guessing, below which nothing is expected of a network yet
 CLEAR_LEAD = 1.5  # points of error to be expected at the end, beyond which the race needs no further round: by as much
 # as forecasts have been wrong
 FULL = "full"  # evidence: controls are trained for as long as the recommended model
@@ -151,9 +152,10 @@ class Race:
         """The order of the race after some rounds.
 
         After equal time, accuracies compare networks of about equal speed. A slow one has seen fewer images, and may
-        overtake the others later. The first round is too short to tell how much later: the best of the faster half goes
-        on, the best of the slower one, and so on. Where the time is too short for catching up, accuracy alone counts.
-        From the second round on, the error to be expected at the end of the time decides.
+        overtake the others later. The first round is too short to tell: the best of the faster half goes on, the best
+        of the slower one, and so on. Where the time is too short for catching up, accuracy alone counts. From the
+        second round on, the error to be expected at the end of the time decides; among slow networks it does so from
+        the first on, if more rounds follow than the next.
         """
         if rounds > 1 and self.plan.finish:
             return sorted(running, key=self._prospects(records, rounds))
@@ -164,8 +166,20 @@ class Race:
         epochs = max((self._epochs(records[n]) for n in slow), default=0.0) * self._growth(rounds)
         if epochs < EPOCHS_TO_CATCH_UP:
             return by_accuracy
+        if len(self.plan.sizes) > rounds + 1:  # rounds follow that correct a forecast from so short a one
+            leader = records[by_accuracy[0]]
+            slow.sort(key=lambda n: (not self._learns(records[n], leader), self._expected(records[n], rounds)))
         first, second = (fast, slow) if by_accuracy[0] in fast else (slow, fast)
         return [n for pair in zip_longest(first, second) for n in pair if n is not None]
+
+    def _learns(self, record: NetworkRecord, leader: NetworkRecord) -> bool:
+        """Whether a network has learnt enough, against the leader, for its error to tell where its curve leads."""
+        chance = 100 / len(self.comparison.dataset.classes)
+        return self._accuracy(record) - chance >= LEARNT_SHARE * (self._accuracy(leader) - chance)
+
+    def _expected(self, record: NetworkRecord, rounds: int) -> float:
+        """The error that a network would have at the end of the time, told after some rounds."""
+        return later_error(100 - self._accuracy(record), self._epochs(record), self._growth(rounds))
 
     def _settled(
         self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int, send: OnEvent
@@ -189,7 +203,7 @@ class Race:
             negative, entropy = self._standing(records)(name)
             if record.first is None or not self.plan.finish:
                 return 100 + negative, entropy
-            return later_error(100 + negative, self._epochs(record), self._growth(rounds)), entropy
+            return self._expected(record, rounds), entropy
 
         return key
 
