@@ -28,8 +28,8 @@ def test_what_to_take_and_why() -> None:
     assert recommendation([MODEL, CHEAP, LOST, PLAIN, FAILED], TRUST) == [
         "Take model-1: 84.20 % of the test images right [83.5, 84.9], 2.99M MACs, 71.3K parameters, 0.412 ms an image "
         "(onnx, one thread).",
-        "Why: it won a race of 4 networks in 3 rounds, by validation accuracy, and was trained for 12,340 steps (37 "
-        "epochs) in all.",
+        "Why: it won a race of 4 networks in 3 rounds, by the validation accuracy to be expected at the end, and was "
+        "trained for 12,340 steps (37 epochs) in all.",
         "model-2 costs 40 % less (1.794M MACs): 80.10 % of the test images right [79.3, 80.9], trained for 1,000 steps "
         "(3 epochs). That is short beside model-1: `supernetic finish` trains it further.",
     ]

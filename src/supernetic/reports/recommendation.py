@@ -63,8 +63,8 @@ def why_recommended(model: NetworkRecord, networks: Sequence[NetworkRecord], tru
         yield f"the time was too short for a race, so it is the only network that was trained: for {length}"
     elif rounds > 1:
         yield (
-            f"it won a race of {_networks(len(rivals))} in {rounds} rounds, by {decided_by(trust)}, "
-            f"and was trained for {length} in all"
+            f"it won a race of {_networks(len(rivals))} in {rounds} rounds, by the {decided_by(trust)} to be expected "
+            f"at the end, and was trained for {length} in all"
         )
     else:
         alike = f"it had the best {decided_by(trust)} of {_networks(len(rivals))} that were trained alike"
