@@ -142,10 +142,7 @@ def with_supernet() -> None:
     """The chosen way with and without cross-entropy in a supernet, on macro and then on NAS-Bench-201."""
     way = tuple(json.loads((RUNS / "labels.json").read_text()))
     found = {
-        name: {
-            label: taus(name, [way], LABELS, supernet=label == "with_it")  # type: ignore[list-item]
-            for label in ("without", "with_it")
-        }
+        name: {label: taus(name, [way], LABELS, supernet=label == "with_it") for label in ("without", "with_it")}
         for name in ("macro", "nasbench201")
     }
     at_32 = {name: {k: o[f"{' '.join(way)} 32"]["all"] for k, o in both.items()} for name, both in found.items()}
