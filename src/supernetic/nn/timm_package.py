@@ -1,7 +1,9 @@
 """timm (PyTorch Image Models), imported on use, and how its networks are named here.
 
-timm:resnet18           with the weights that timm has for it, downloaded once or from its cache
-timm:resnet18@fresh     with random ones
+    timm:resnet18           with the weights that timm has for it, downloaded once or from its cache
+    timm:resnet18@fresh     with random ones
+
+`pretrained.timm_models` puts such a network into our layers, `networks.baselines` trains it as it is.
 """
 
 from __future__ import annotations
@@ -58,13 +60,10 @@ def create(
         with _quiet_hub():
             network: nn.Module = package.create_model(name, pretrained=pretrained, **options)
     except Exception as error:  # of the network, of the hub, of timm
-        known = package.is_model(name.partition(".")[0])
-        what = (
-            f"the weights of {PREFIX}{name} cannot be had: {advice}"
-            if pretrained and known
-            else (f"{PREFIX}{name} cannot be built")
-        )
-        raise InputError(f"{what} ({' '.join(str(error).split())[:160]})") from None
+        why = " ".join(str(error).split())[:160]
+        if pretrained and package.is_model(name.partition(".")[0]):
+            raise InputError(f"the weights of {PREFIX}{name} cannot be had: {advice} ({why})") from None
+        raise InputError(f"{PREFIX}{name} cannot be built ({why})") from None
     return network
 
 

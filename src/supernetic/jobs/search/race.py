@@ -53,8 +53,7 @@ EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a
 STEEPNESS, FLATTENING = 0.7, 0.17  # of curves of errors, by the epochs behind them (docs/findings/prospects.md)
 LEAST_STEEPNESS, MOST_STEEPNESS = 0.05, 0.6
 LEARNT_SHARE = 0.5  # of the leader's way from guessing, below which nothing is expected of a network yet
-CLEAR_LEAD = 1.5  # points of error to be expected at the end, beyond which the race needs no further round: by as much
-# as forecasts have been wrong
+CLEAR_LEAD = 1.5  # points of expected error that end the race: forecasts were wrong by as much (findings/prospects.md)
 FULL = "full"  # evidence: controls are trained for as long as the recommended model
 
 
