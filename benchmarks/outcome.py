@@ -2,6 +2,7 @@
 
     python benchmarks/outcome.py [ROW ...] [--entries search,plain,...]    runs what is not recorded; prints a table
     python benchmarks/outcome.py [ROW ...] --paces                         only measures how fast rivals are trained
+    python benchmarks/outcome.py [ROW ...] --again                         also what is recorded, as on the first day
     python benchmarks/outcome.py --record                                  writes experiments/outcome.toml as well
 
 Every entry of a row has the same data, limit on MACs, time and processors. `search` is the network that the command
@@ -15,6 +16,8 @@ ones are lines of `entries.jsonl` in the directory, or stand in the record, and 
 run on the machine while a search runs or a pace is measured. A rival whose number of steps is known gets just these:
 its training may be interrupted, share the machine, or come later on another one, and ends with the same network. So a
 pace is recorded too, and says of which processor it is. Entries are compared if they are of one kind of processor.
+Paces of one kind of processor differ by up to a quarter between days, so those of a row should be of the day of its
+search: `--paces --again` measures them anew, which makes their trainings due again.
 `--minutes-scale 0.1` is for trying it out: such entries are kept apart from those of the full time.
 """
 
@@ -23,6 +26,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -56,6 +60,7 @@ from supernetic.networks.controls import largest, mobilenet, plain_network, rand
 from supernetic.networks.pool import Trained, Training, dataset_of, evaluate, train_all
 from supernetic.nn.timm_package import FRESH, PREFIX, have_timm
 from supernetic.objective import parse_where, show_quantity
+from supernetic.parallel.child import end_with_parent
 from supernetic.ranking.trust import wilson
 from supernetic.runs.directory import read_records
 from supernetic.runs.files import CORRECT
@@ -80,6 +85,7 @@ PACE_FIELDS = ("steps", "seconds_per_step", "processor")
 RECORD = Path(__file__).parents[1] / "experiments" / "outcome.toml"
 
 Entry = Mapping[str, Any]
+SEARCHES: list[subprocess.Popen[str]] = []  # that were started
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ def run_entry(row: Row, entry: str, seed: int, directory: Path, pace: Entry | No
 
 
 def _in_a_fresh_process(work: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
         return pool.submit(work, *arguments).result()
 
 
@@ -158,13 +164,13 @@ def _search(row: Row, seed: int, directory: Path) -> dict[str, Any]:
     options = {"--where": row.limit, "--minutes": row.minutes, "--seed": seed, "--out": run}
     words = [str(word) for option in options.items() for word in option]
     with (directory / "progress.txt").open("w") as progress:
-        done = subprocess.run(
-            [sys.executable, "-m", "supernetic.cli", "search", row.data, *words, "--json"],
-            stdout=subprocess.PIPE, stderr=progress, text=True,
-        )  # fmt: skip
-    if done.returncode:
+        command = [sys.executable, "-m", "supernetic.cli", "search", row.data, *words, "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=progress, text=True) as search:
+            SEARCHES.append(search)
+            printed, _ = search.communicate()
+    if search.returncode:
         return {"skipped": (directory / "progress.txt").read_text().strip().rpartition("\n")[2]}
-    networks = json.loads(done.stdout)["networks"]
+    networks = json.loads(printed)["networks"]
     network = recommended(networks)
     images = json.loads((run / CORRECT).read_text())["images"]
     return {
@@ -510,6 +516,13 @@ def _still_missing(rows: Sequence[Row], names: Sequence[str], recorded: Mapping[
     return f" {count} entries of the table have not been run yet." if count else ""
 
 
+def _end(*_: object) -> None:
+    """End at once, with the search that is at work; the process of a rival ends when this one has."""
+    for search in SEARCHES:
+        search.kill()
+    os._exit(128 + signal.SIGTERM)
+
+
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"rows: {', '.join(ROWS)}; by default all")
@@ -517,6 +530,7 @@ def main() -> None:
     parser.add_argument("--minutes-scale", type=float, default=1.0, help="factor on the time of every row")
     parser.add_argument("--directory", type=Path, default=Path("runs/outcome"), help="of runs and their record")
     parser.add_argument("--paces", action="store_true", help="only measure how fast rivals are trained")
+    parser.add_argument("--again", action="store_true", help="also what is recorded; the new entry replaces it")
     parser.add_argument("--record", action="store_true", help="write experiments/outcome.toml")
     parser.add_argument("--as-it-is", action="store_true", help="run nothing: only print, and record, what there is")
     given = parser.parse_args()
@@ -529,11 +543,17 @@ def main() -> None:
         parser.error("--record is for the full time: --minutes-scale must be 1")
     rows = [replace(row, minutes=round(row.minutes * given.minutes_scale, 4)) for row in TABLE]
     rows = [row for row in rows if row.name in (given.rows or ROWS)]
+    signal.signal(signal.SIGTERM, _end)
     file: Path = given.directory / LINES
     before = {key_of(entry): entry for entry in recorded_before()}
-    for row, name, seed in [] if given.as_it_is else missing(rows, names, {**before, **read_entries(file)}):
+    there = {} if given.again else {**before, **read_entries(file)}
+    for row, name, seed in [] if given.as_it_is else missing(rows, names, there):
         directory = given.directory / f"{row.name}-{row.minutes:g}min" / f"{name}-{seed}"
-        pace = pace_for(row, name, seed, {**before, **read_entries(file)})
+        if given.again:
+            pace = None
+            shutil.rmtree(directory, ignore_errors=True)
+        else:
+            pace = pace_for(row, name, seed, {**before, **read_entries(file)})
         if given.paces:
             if name == SEARCH or pace is not None:
                 continue

@@ -26,7 +26,7 @@ from supernetic.blueprint import Blueprint
 from supernetic.costs.macs import cost
 from supernetic.datasets import Dataset, load
 from supernetic.jobs.compare.steps import network_recipe
-from supernetic.jobs.search.race import later_error
+from supernetic.jobs.search.forecast import later_error
 from supernetic.jobs.time_plan import rescale_recipe
 from supernetic.networks.controls import mobilenet, resnet
 from supernetic.networks.training import measure, one_thread, training

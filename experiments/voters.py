@@ -30,6 +30,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -39,7 +40,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from record import Record
+from record import HERE, Record
 
 from supernetic import catalog
 from supernetic.benchmarks import Table
@@ -265,7 +266,6 @@ def choose() -> None:
     }
     top = sorted(admissible, key=lambda t: -t[0])[:10]
     label = f"{how} {'+'.join(names)}"
-    (RUNS / "choice.json").write_text(json.dumps({"voters": names, "how": how}))
     Record(
         "voters_choice",
         "a vote that is good on NAS-Bench-Macro and on TransNAS-Bench-101 micro",
@@ -322,9 +322,10 @@ def _old_vote(known: dict[str, Floats], truth: Floats, names: Sequence[str], how
 
 
 def chosen_vote() -> tuple[tuple[str, ...], str]:
-    """What `choose` found."""
-    choice = json.loads((RUNS / "choice.json").read_text())
-    return tuple(choice["voters"]), choice["how"]
+    """Voters and aggregation that `choose` found, from its record."""
+    (label,) = tomllib.loads((HERE / "voters_choice.toml").read_text(encoding="utf-8"))["obtained"]["chosen"]
+    how, names = label.split()
+    return tuple(names.split("+")), how
 
 
 def confirm() -> None:

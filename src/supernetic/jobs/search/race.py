@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
-from math import inf, log, sqrt
+from math import inf, sqrt
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ from ..compare.last_training import LastTraining, decided, may_train_together, s
 from ..compare.train import inherited_file, load_inherited, numbers
 from ..speed import step_seconds, together_seconds
 from ..time_plan import EXPORT, FINISH, PLANNED_SHARE, TEST
+from .forecast import later_error
 from .plan import SearchPlan
 
 if TYPE_CHECKING:
@@ -49,10 +50,6 @@ if TYPE_CHECKING:
 
 CROSS_ENTROPY = "valid/cross_entropy"
 USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network below it is not handed over
-EPOCHS_TO_CATCH_UP = 15  # of a slow network, below which it does not overtake a fast one (docs/findings/prospects.md)
-STEEPNESS, FLATTENING = 0.7, 0.17  # of curves of errors, by the epochs behind them (docs/findings/prospects.md)
-LEAST_STEEPNESS, MOST_STEEPNESS = 0.05, 0.6
-LEARNT_SHARE = 0.5  # of the leader's way from guessing, below which nothing is expected of a network yet
 CLEAR_LEAD = 1.5  # points of expected error that end the race: forecasts were wrong by as much (findings/prospects.md)
 FULL = "full"  # evidence: controls are trained for as long as the recommended model
 
@@ -136,7 +133,7 @@ class Race:
         running = [n for n, r in records.items() if self._can_be_handed_over(r)]
         done = 1
         for number, (size, seconds) in enumerate(zip(self.plan.sizes[1:], self.plan.rounds[1:], strict=True), 2):
-            running = self._survivors(records, running, done)[:size]
+            running = self._order(records, running, done)[:size]
             if len(running) < 2 or self._settled(records, running, done, send):
                 break
 
@@ -145,40 +142,27 @@ class Race:
 
             self._train(run, records, decided(run, f"round-{number}", lengths), send)
             done = number
-        return sorted(running, key=self._prospects(records, done))
+        return self._order(records, running, done)
 
-    def _survivors(self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int) -> list[str]:
-        """The order of the race after some rounds.
+    def _expected(self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int) -> dict[str, float]:
+        """The error that each network would have at the end of the time, told after some rounds, by name.
 
-        After equal time, accuracies compare networks of about equal speed. A slow one has seen fewer images, and may
-        overtake the others later. The first round is too short to tell: the best of the faster half goes on, the best
-        of the slower one, and so on. Where the time is too short for catching up, accuracy alone counts. From the
-        second round on, the error to be expected at the end of the time decides; among slow networks it does so from
-        the first on, if more rounds follow than the next.
+        After equal time, accuracies compare networks of equal speed. A slow one has seen fewer images, and may overtake
+        the others later.
         """
-        if rounds > 1 and self.plan.finish:
-            return sorted(running, key=self._prospects(records, rounds))
-        by_accuracy = sorted(running, key=self._standing(records))
-        by_speed = sorted(by_accuracy, key=lambda n: -(records[n].steps or 0))
-        half = (len(by_speed) + 1) // 2
-        fast, slow = ([n for n in by_accuracy if n in part] for part in (by_speed[:half], by_speed[half:]))
-        epochs = max((self._epochs(records[n]) for n in slow), default=0.0) * self._growth(rounds)
-        if epochs < EPOCHS_TO_CATCH_UP:
-            return by_accuracy
-        if len(self.plan.sizes) > rounds + 1:  # rounds follow that correct a forecast from so short a one
-            leader = records[by_accuracy[0]]
-            slow.sort(key=lambda n: (not self._learns(records[n], leader), self._expected(records[n], rounds)))
-        first, second = (fast, slow) if by_accuracy[0] in fast else (slow, fast)
-        return [n for pair in zip_longest(first, second) for n in pair if n is not None]
+        steps = {n: max(1, records[n].steps or 0) for n in running}
+        usual, growth = median(steps.values()) if steps else 1, self._growth(rounds)
+        return {
+            n: later_error(
+                100 - self._accuracy(records[n]), self._epochs(records[n]), growth, pace=steps[n] / usual
+            )
+            for n in running
+        }  # fmt: skip
 
-    def _learns(self, record: NetworkRecord, leader: NetworkRecord) -> bool:
-        """Whether a network has learnt enough, against the leader, for its error to tell where its curve leads."""
-        chance = 100 / len(self.comparison.dataset.classes)
-        return self._accuracy(record) - chance >= LEARNT_SHARE * (self._accuracy(leader) - chance)
-
-    def _expected(self, record: NetworkRecord, rounds: int) -> float:
-        """The error that a network would have at the end of the time, told after some rounds."""
-        return later_error(100 - self._accuracy(record), self._epochs(record), self._growth(rounds))
+    def _order(self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int) -> list[str]:
+        """The order of the race after some rounds: by the errors to be expected, then by cross-entropy."""
+        expected = self._expected(records, running, rounds)
+        return sorted(running, key=lambda n: (expected[n], self._standing(records)(n)))
 
     def _settled(
         self, records: Mapping[str, NetworkRecord], running: Sequence[str], rounds: int, send: OnEvent
@@ -186,30 +170,22 @@ class Race:
         """Whether the first of the networks leads so clearly that the time of the next round is better spent on it."""
         if rounds < 2 or not self.plan.finish:
             return False
-        (first, _), (second, _) = (self._prospects(records, rounds)(n) for n in running[:2])
-        lead = second - first
+        expected = self._expected(records, running, rounds)
+        lead = expected[running[1]] - expected[running[0]]
         if lead < CLEAR_LEAD:
             return False
         rest = f"{lead:.1f} points ahead of {running[1]} at the end: no further round is needed"
         send(Event(FINISH, f"{running[0]} is expected to be {rest}"))
         return True
 
-    def _prospects(self, records: Mapping[str, NetworkRecord], rounds: int) -> Callable[[str], tuple[float, float]]:
-        """The order by the error that each network would have at the end of the time, after some rounds of the race."""
-
-        def key(name: str) -> tuple[float, float]:
-            record = records[name]
-            negative, entropy = self._standing(records)(name)
-            if record.first is None or not self.plan.finish:
-                return 100 + negative, entropy
-            return self._expected(record, rounds), entropy
-
-        return key
-
     def _growth(self, rounds: int) -> float:
-        """How many times as long as after some rounds the winner will have been trained at the end of the time."""
+        """How many times as long as after some rounds the winner will have been trained at the end of the time.
+
+        Processes that train it together are faster than one by about the root of their number.
+        """
+        together = self.evidence != FULL and self._may_join()
         spent = sum(self.plan.rounds[:rounds])
-        return 1 + self.plan.finish / spent if spent else 1.0
+        return 1 + (sqrt(self.plan.workers) if together else 1.0) * self.plan.finish / spent if spent else 1.0
 
     def _epochs(self, record: NetworkRecord) -> float:
         images = len(self.comparison.dataset.splits["train"])
@@ -343,11 +319,17 @@ class Race:
 
     def _together(self, run: Path, record: NetworkRecord) -> float:
         """Seconds per step of the winner if all processes train it together; infinite if that is not worth while."""
-        workers, recipe = self.plan.workers, self.comparison.recipe
-        hardware = self.comparison.hardware.with_processes(workers)
-        if not may_train_together(workers, self.plan.finish, recipe.batch_size, hardware):
+        if not self._may_join():
             return inf
-        return together_seconds(_blueprint(run / NETWORK_TRAININGS / str(record.key)), recipe, hardware)
+        hardware = self.comparison.hardware.with_processes(self.plan.workers)
+        blueprint = _blueprint(run / NETWORK_TRAININGS / str(record.key))
+        return together_seconds(blueprint, self.comparison.recipe, hardware)
+
+    def _may_join(self) -> bool:
+        """Whether all processes may train the winner together."""
+        workers, batch_size = self.plan.workers, self.comparison.recipe.batch_size
+        hardware = self.comparison.hardware.with_processes(workers)
+        return may_train_together(workers, self.plan.finish, batch_size, hardware)
 
     def _left(self, run: Run, spent_here: float) -> float:
         """Seconds until testing must begin."""
@@ -408,27 +390,6 @@ class Race:
         metrics: MetricValues = (record.first if first else None) or record.trained or record.score or {}
         value = metrics.get(self.comparison.decides)
         return -inf if value is None else value
-
-
-def later_error(error: float, epochs: float, growth: float) -> float:
-    """The error that a network would have after a longer training.
-
-    On logarithmic scales the error falls with time along a line that gets flatter with every epoch. A slow network has
-    fewer epochs behind it after the same time, so the steep part of its curve is still to come.
-
-    Args:
-        error: After the training so far.
-        epochs: Of the training so far.
-        growth: How many times as long the training will be.
-
-    Returns:
-        The error.
-    """
-    if epochs <= 0 or growth <= 1:
-        return error
-    middle = epochs * sqrt(growth)  # epochs half-way, on a logarithmic scale
-    steepness = min(MOST_STEEPNESS, max(LEAST_STEEPNESS, STEEPNESS - FLATTENING * log(middle)))
-    return error * float(growth**-steepness)
 
 
 def _blueprint(path: Path) -> Blueprint:
