@@ -2,7 +2,7 @@
 
 On logarithmic scales, errors fall along a line with the number of epochs, until they hardly fall any more. All networks
 share this line, up to its height; those that are trained slowly fall a little faster. The three numbers were fitted to
-the curves of 23 networks on CIFAR-10 (`experiments/forecast.py`, docs/findings/prospects.md).
+21 curves of 14 networks on CIFAR-10 (`experiments/forecast.py`, docs/findings/prospects.md).
 """
 
 from __future__ import annotations

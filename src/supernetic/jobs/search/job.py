@@ -146,7 +146,7 @@ def search(
         objectives: `max NAME` or `min NAME`; by default the best score and the least MACs.
         minutes: The time for everything, most of which trains the recommended model. By default there is no limit, and
             the recipes' own lengths decide.
-        keep: Models to hand over at most: the recommended one and cheaper ones. By default one for every ten minutes,
+        keep: Models to hand over at most: the recommended one and cheaper ones. By default one for every 20 minutes,
             at most 5.
         start: A pretrained network, `efficientnet-lite0`, `-lite1` or `-lite2` (extra `pretrained`): the search is
             among the networks inside of it, which keep its weights (docs/transfer.md).

@@ -25,7 +25,7 @@ POPULATION, GENERATIONS = 50, 20
 SUPERNET_SHARE = 0.3  # of the time, where there is a supernet
 SEARCH_SHARE = 0.01
 UNTRAINED_SEARCH_SHARE = 0.15  # where the models keep the supernet's weights
-RACE_SHARE = 0.2
+RACE_SHARE, RACE_SHARE_S, RACE_GROWTH = 0.2, 300.0, 0.8  # of the time; beyond so many seconds it grows by this power
 CHEAPER_SHARE = 0.04  # for each model that is handed over beside the recommended one
 ROUND_SHARES = ((1.0,), (0.6, 0.4), (0.5, 0.3, 0.2))  # of the race, by the number of its rounds
 ROUND_FACTOR = 3  # one network in so many goes on to the next round
@@ -208,7 +208,7 @@ def plan_by_time(
     if supernet:
         supernet_steps = given.get(TRAIN) or max(least_steps, int(SUPERNET_SHARE * left / speed.supernet_step))
         seconds[TRAIN] = supernet_steps * speed.supernet_step
-    race = max(0.0, RACE_SHARE * (left - seconds[TRAIN]) * workers)
+    race = _race_seconds(left - seconds[TRAIN]) * workers
     sizes = race_sizes(race, workers, room, controls)
     races = sizes[0] > 1
     scored = max(0, int(SEARCH_SHARE * left / speed.evaluation))
@@ -282,6 +282,13 @@ def plan_untrained(
         supernet_steps=steps, population=sizes[0], generations=sizes[1], networks=0, network_steps=0, workers=workers,
         models=models, limit=60 * minutes, seconds=seconds,
     )  # fmt: skip
+
+
+def _race_seconds(left: float) -> float:
+    """Of the time that is left, those of the race: the more there is, the smaller a share tells who is best."""
+    if left <= RACE_SHARE_S:
+        return RACE_SHARE * max(0.0, left)
+    return RACE_SHARE * RACE_SHARE_S * float((left / RACE_SHARE_S) ** RACE_GROWTH)
 
 
 def race_sizes(seconds: float, workers: int, room: int | None = None, controls: int = 0) -> tuple[int, ...]:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 CROSS_ENTROPY = "valid/cross_entropy"
 USEFUL_SHARE = 0.8  # of the way from guessing to the best accuracy: a network below it is not handed over
+CHEAPER_MACS = 0.9  # of the MACs of the recommended model, above which another one is not worth its time
 CLEAR_LEAD = 1.5  # points of expected error that end the race: forecasts were wrong by as much (findings/prospects.md)
 FULL = "full"  # evidence: controls are trained for as long as the recommended model
 
@@ -260,7 +261,7 @@ class Race:
     # --- the models that are handed over ------------------------------------------------------------------------------
 
     def _cheaper(self, records: Mapping[str, NetworkRecord], best: str) -> list[str]:
-        """Names of useful networks that cost less than the best one, none of them beaten by a cheaper one."""
+        """Names of useful networks that cost clearly less than the best one, none of them beaten by a cheaper one."""
         top = records[best]
         chance = 100 / len(self.comparison.dataset.classes)
         least = chance + USEFUL_SHARE * (self._accuracy(top, first=True) - chance)
@@ -269,7 +270,7 @@ class Race:
             for n, r in records.items()
             if n != best
             and self._can_be_handed_over(r)
-            and (r.macs or 0) < (top.macs or 0)
+            and (r.macs or 0) <= CHEAPER_MACS * (top.macs or 0)
             and self._accuracy(r, True) >= least
         ]
         useful.sort(key=lambda r: (r.macs or 0, -self._accuracy(r, True)))

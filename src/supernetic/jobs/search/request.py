@@ -22,7 +22,7 @@ from ..train.fit_space import check_stabiliser
 RETRAIN_MODES = ("auto", "scratch", "inherit", "none")
 SUPERNET_MODES = ("auto", "yes", "no")
 EVIDENCE = ("short", "full", "none")
-MAX_MODELS, MINUTES_PER_MODEL = 5, 10  # that are handed over by default
+MAX_MODELS, MINUTES_PER_MODEL = 5, 20  # that are handed over by default
 
 
 @dataclass(frozen=True)
