@@ -59,8 +59,8 @@ def test_bad_settings_are_named(settings: dict[str, Any], words: str) -> None:
     [
         ({}, 5),
         ({"minutes": 0.2}, 1),
-        ({"minutes": 19}, 1),
-        ({"minutes": 20}, 2),
+        ({"minutes": 39}, 1),
+        ({"minutes": 40}, 2),
         ({"minutes": 600}, 5),
         ({"minutes": 1, "keep": 4}, 4),
         ({"keep": 9}, 9),
