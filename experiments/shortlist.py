@@ -39,9 +39,9 @@ SPACES = {
     "nasbench201": ("nasbench201:cells=1,channels=8,resolution=16", "c10_test_200"),
 }
 NETWORKS, FAVOURITES = 80, 40  # of the true top 10 %, of the vote
-STEPS, BATCH, RATE, DECAY = 400, 64, 0.1, 5e-4
+STEPS, BATCH, RATE, DECAY = 200, 64, 0.1, 5e-4
 SHORTLIST, DRAWS = 10, 2000  # networks of a shortlist, random shortlists among the favourites
-CHECKED = (25, 50, 100, 200, 400)  # steps after which the sum is looked at
+CHECKED = (25, 50, 100, 200)  # steps after which the sum is looked at
 
 
 def networks(name: str) -> list[int]:
