@@ -2,7 +2,7 @@
 
     python benchmarks/outcome.py [ROW ...] [--entries search,plain,...]    runs what is not recorded; prints a table
     python benchmarks/outcome.py [ROW ...] --paces                         only measures how fast rivals are trained
-    python benchmarks/outcome.py [ROW ...] --again                         also what is recorded, as on the first day
+    python benchmarks/outcome.py [ROW ...] --again                         also what is recorded, in place of it
     python benchmarks/outcome.py --record                                  writes experiments/outcome.toml as well
 
 Every entry of a row has the same data, limit on MACs, time and processors. `search` is the network that the command

@@ -121,6 +121,15 @@ def test_the_time_is_used_and_kept_to(minutes: float, slower: float, workers: in
     assert plan.evaluations <= 1000
 
 
+def test_of_a_longer_time_the_race_takes_a_smaller_share() -> None:
+    def share(minutes: float) -> float:
+        plan = by_time(minutes, models=1)
+        return sum(n * s for n, s in zip(plan.sizes, plan.rounds, strict=True)) / 2 / (60 * minutes)
+
+    assert share(4) == pytest.approx(0.2 * PLANNED_SHARE, rel=0.1)
+    assert share(4) > share(20) > share(60) > share(600) > 0
+
+
 @pytest.mark.parametrize("minutes", [0.01, 0.2, 1])
 @pytest.mark.parametrize("slower", [1, 50])
 @pytest.mark.parametrize("workers", [1, 2, 16])

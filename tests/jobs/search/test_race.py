@@ -459,6 +459,7 @@ def test_useless_and_beaten_networks_are_not_handed_over(trainings: Trainings, r
         record("candidate-4", 85, macs=400),
         record("candidate-5", 90, macs=1000),
         record("candidate-6", 89, macs=2000),  # costs more than the best
+        record("candidate-7", 87, macs=950),  # costs hardly less than the best
         record("baseline", 88, macs=500, role="baseline"),
     ]
     found = finished(trainings, run, records, keep=5)
