@@ -49,7 +49,10 @@ CHANGES: dict[str, dict[str, Any]] = {
     "norms decay too": {"decay_all": True},
     "average=.998": {"ema": 0.998},
     "no clipping": {"clip_norm": 0.0},
+    "half of it at 24 pixels": {},
+    "half of it at 16 pixels": {},
 }
+SMALL_AT_FIRST = {"half of it at 24 pixels": 24, "half of it at 16 pixels": 16}  # pixels in the first half of the time
 
 
 def accuracy(name: str) -> dict[str, Any]:
@@ -58,13 +61,15 @@ def accuracy(name: str) -> dict[str, Any]:
     recipe = replace(network_recipe(None), augment="light+flip")
     recipe = replace(recipe, **CHANGES[name])
     blueprint = resnet(MACS, data.resolution, len(data.classes), data.channels)
-    schedule = plan_of(recipe, len(data.splits["train"]) // recipe.batch_size)
+    network, steps, seconds = build(blueprint, seed=SEED), 0, 0.0
     with one_thread():
-        steps = max(1, int(SECONDS / _pace(recipe, blueprint)))
-        network, begin = build(blueprint, seed=SEED), process_time()
-        for _ in training(network, blueprint.resolution, data, rescale_recipe(recipe, schedule, steps), SEED):
-            pass
-        seconds = process_time() - begin
+        for part, pixels, share in _parts(name, recipe, blueprint.resolution):
+            length = max(1, int(share * SECONDS / _pace(part, blueprint, pixels)))
+            schedule = plan_of(part, len(data.splits["train"]) // part.batch_size)
+            begin = process_time()
+            for _ in training(network, pixels, data, rescale_recipe(part, schedule, length), SEED):
+                pass
+            steps, seconds = steps + length, seconds + process_time() - begin
         found = measure(network.eval(), blueprint.resolution, data, ("valid/accuracy", "valid/cross_entropy"))
     return {
         "recipe": name,
@@ -75,10 +80,19 @@ def accuracy(name: str) -> dict[str, Any]:
     }
 
 
-def _pace(recipe: Recipe, blueprint: Any) -> float:
+def _parts(name: str, recipe: Recipe, pixels: int) -> list[tuple[Recipe, int, float]]:
+    """Recipe, image size and share of the time of each part; two parts have one linear schedule between them."""
+    if name not in SMALL_AT_FIRST:
+        return [(recipe, pixels, 1.0)]
+    first = replace(recipe, lr_end=recipe.lr / 2)
+    second = replace(recipe, lr=recipe.lr / 2, warmup="0 steps")
+    return [(first, SMALL_AT_FIRST[name], 0.5), (second, pixels, 0.5)]
+
+
+def _pace(recipe: Recipe, blueprint: Any, pixels: int) -> float:
     """Processor-seconds per step."""
     endless = replace(recipe, length="1_000_000 steps", warmup="0 steps", lr=1e-9, lr_end=0.0)
-    steps = training(build(blueprint, seed=SEED), blueprint.resolution, dataset(), endless, SEED)
+    steps = training(build(blueprint, seed=SEED), pixels, dataset(), endless, SEED)
     next(steps)
     begin = process_time()
     for _ in range(TIMED_STEPS):
