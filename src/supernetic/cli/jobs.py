@@ -623,6 +623,9 @@ def detect(
         float | None,
         typer.Option(help="Share of the backbone's MACs to keep, cut where its maps change least. [default: all]"),
     ] = None,
+    augment: Annotated[
+        str, typer.Option(help="Mirror training images: flip, none; auto measures whether objects keep their meaning.")
+    ] = "auto",
     limit: Limit = None,
     out: Out = "",
     dry_run: DryRun = False,
@@ -644,6 +647,7 @@ def detect(
             image_size=image_size,
             channels=channels,
             shrink=shrink,
+            augment=augment,
             limit=limit,
             seed=seed,
             out=out or None,

@@ -28,6 +28,22 @@ def test_a_finished_run(detected: Path) -> None:
     assert "supernetic predict" in str(again)
 
 
+def test_it_says_whether_images_were_mirrored_and_why(detected: Path) -> None:
+    assert json.loads((detected / "augment.json").read_text())["augment"] == "none"
+    reason = "Images are not mirrored: a test needs 64 training objects"
+    assert reason in (detected / "report.html").read_text()
+    assert reason in str(supernetic.resume(detected))
+
+
+@pytest.mark.usefixtures("no_onnx")
+@pytest.mark.parametrize(("augment", "same"), [("none", True), ("flip", False)])
+def test_mirrored_as_the_user_says(detected: Path, voc: Path, tmp_path: Path, augment: str, same: bool) -> None:
+    detect("mobilenetv2", voc, **SETTINGS, augment=augment, out=tmp_path)
+    assert not (tmp_path / "augment.json").exists()
+    weights = "detector.safetensors"
+    assert ((tmp_path / weights).read_bytes() == (detected / weights).read_bytes()) is same
+
+
 def test_the_report_is_written_again_from_files(detected: Path) -> None:
     page = detected / "report.html"
     before = page.read_text()

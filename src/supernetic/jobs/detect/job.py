@@ -19,6 +19,7 @@ from ...progress import Event, OnEvent
 from ...reports.detect import write_detect
 from ...runs.directory import Run
 from ...runs.files import (
+    AUGMENT,
     BACKBONE,
     DECISIONS,
     DETECT,
@@ -29,10 +30,12 @@ from ...runs.files import (
     TIMINGS,
     VALIDATED,
 )
+from ...runs.records import AugmentRecord, read_json
 from ...runs.trust import opens_runs
 from ..job import Job, Step, run_job
 from ..time_plan import EXPORT, EXPORT_S, PLANNED_SHARE, REPORT_S, TEST, TRAIN, rescale_recipe
 from .backbone import Backbone, read_backbone
+from .mirroring import AUTO, FLIP, decide_mirroring
 from .request import DetectRequest
 from .result import DetectPlan, DetectResult, read_result
 
@@ -50,7 +53,7 @@ DETECTION_RECIPE = {
     "warmup": "1 epochs",
     "clip_norm": 10.0,
 }
-SHRINK, VALIDATE = "shrink", "validate"
+SHRINK, MIRROR, VALIDATE = "shrink", "mirror", "validate"
 LARGEST_SIDE = 640  # pixels, to which images are resized at most unless the user says otherwise
 SHRINK_IMAGES = 16  # on which cuts are measured
 TIMED_STEPS = 3  # behind one that is not timed
@@ -69,6 +72,7 @@ def detect(
     image_size: int | None = None,
     channels: int = 64,
     shrink: float | None = None,
+    augment: str = AUTO,
     limit: int | None = None,
     seed: int = 0,
     out: str | Path | None = None,
@@ -93,6 +97,8 @@ def detect(
             most 640.
         channels: Of the pyramid and the heads.
         shrink: Share of the backbone's MACs to keep: blocks are left out or narrowed where its maps change least.
+        augment: `flip` mirrors half of the training images, `none` does not; `auto` mirrors them only if a measurement
+            says that it keeps the meaning of the objects. A recipe of your own decides by itself.
         limit: Take a random subset of this many training images, and others in proportion.
         seed: Of all randomness.
         out: The run directory.
@@ -103,7 +109,7 @@ def detect(
     Returns:
         COCO's metrics on test images, and where the detector is; after a dry run, the plan.
     """
-    request = DetectRequest(backbone, data, minutes, steps, recipe, image_size, channels, shrink, limit, seed)
+    request = DetectRequest(backbone, data, minutes, steps, recipe, image_size, channels, shrink, limit, seed, augment)
     return run_job(partial(DetectJob.prepare, request), out=out, dry_run=dry_run, on_event=on_event)
 
 
@@ -152,9 +158,19 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         """The training images."""
         from ...detection.batches import DetectionBatches
 
-        flip = "flip" in self.recipe.augment
         items = self.dataset.splits["train"]
-        return DetectionBatches(items, self.recipe.batch_size, self.image_size, self.request.seed, flip)
+        return DetectionBatches(items, self.recipe.batch_size, self.image_size, self.request.seed, self._may_flip)
+
+    @property
+    def _may_flip(self) -> bool:
+        """Whether images may be mirrored, if that is not measured."""
+        if self.request.augment == AUTO:
+            return FLIP in self.recipe.augment
+        return self.request.augment == FLIP
+
+    @property
+    def _measures_mirroring(self) -> bool:
+        return self.request.augment == AUTO and self.request.recipe is None
 
     def plan(self, earlier: Mapping[str, Any] | None, spent: float) -> DetectPlan:
         """How long it trains; with minutes, that is settled when the training begins."""
@@ -183,6 +199,7 @@ class DetectJob(Job[DetectPlan, DetectResult]):
             "backbone": self.backbone.summary(),
             "image_size": self.image_size,
             "channels": self.request.channels,
+            "augment": self.request.augment,
             "recipe": self.recipe.settings(),
             "seed": self.request.seed,
             "plan": plan.to_settings(),
@@ -190,13 +207,15 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         }
 
     def steps(self, plan: DetectPlan, settings: Mapping[str, Any], send: OnEvent) -> Sequence[Step]:
-        """Shrink the backbone if asked to, train, validate, test, export."""
+        """Shrink the backbone if asked to, see whether images may be mirrored, train, validate, test, export."""
         import torch
 
         torch.set_num_threads(self.hardware.threads)
         shrunk = [Step(SHRINK, BACKBONE, self._shrink)] if self.request.shrink is not None else []
+        measured = [Step(MIRROR, AUGMENT, self._measure_mirroring)] if self._measures_mirroring else []
         return [
             *shrunk,
+            *measured,
             Step(TRAIN, DETECTOR_WEIGHTS, partial(self._train, plan, send)),
             Step(VALIDATE, VALIDATED, partial(self._validate, send)),
             Step(TEST, DETECT, partial(self._test, send)),
@@ -228,6 +247,19 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         weights = {n: t.detach().contiguous() for n, t in smaller.state_dict().items()}
         notes = {"blueprint": json.dumps(smaller.blueprint.to_json()), "cuts": json.dumps([str(c) for c in cuts])}
         write(run.path / BACKBONE, weights, notes)
+
+    def _measure_mirroring(self, run: Run) -> None:
+        """Whether training images are mirrored, and a preview of their objects."""
+        from ...detection.crops import crops_of
+        from ...networks.augment_preview import write_preview
+
+        request, objects = self.request, crops_of(self.dataset, self.request.seed)
+        decision = decide_mirroring(objects, seed=request.seed, minutes=request.minutes, steps=request.steps)
+        write_preview(run, objects, decision, request.seed)
+
+    def _mirroring(self, run: Run) -> AugmentRecord | None:
+        """What was measured, if it was."""
+        return AugmentRecord.from_json(read_json(run.path / AUGMENT)) if self._measures_mirroring else None
 
     def _prepared(self, images: Sequence[Any]) -> Any:
         """Images as the backbone reads them, in one batch."""
@@ -279,8 +311,9 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         build = partial(build_detector, spec, base.weights, seed=self.request.seed)
         steps = plan.steps or self._settled_steps(run, plan, build, begin)
         recipe = rescale_recipe(self.recipe, plan_of(self.recipe, self.batches.steps_per_epoch), steps)
-        detector = build()
-        for progress in fit_detector(detector, self.batches, recipe, run, seed=self.request.seed):
+        measured, detector = self._mirroring(run), build()
+        flip = self._may_flip if measured is None else measured.augment == FLIP
+        for progress in fit_detector(detector, replace(self.batches, flip=flip), recipe, run, seed=self.request.seed):
             send(Event(TRAIN, f"loss {progress.loss:.3f}", done=progress.step, total=progress.steps))
         write(run.path / DETECTOR_WEIGHTS, detector.state_dict(), {"steps": steps})
 
@@ -301,7 +334,7 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         pace = float(np.median(np.diff(times)[1:]))
         judged = sum(len(self.dataset.splits[s]) for s in ("valid", "test"))
         after = EXPORT_S * 5 + REPORT_S + TEST_SHARE * pace / self.recipe.batch_size * judged
-        passed = sum(r["seconds"] for r in run.read(TIMINGS) if r["task"] == SHRINK)
+        passed = sum(r["seconds"] for r in run.read(TIMINGS) if r["task"] in (SHRINK, MIRROR))
         left = PLANNED_SHARE * plan.limit - plan.spent - passed - (perf_counter() - begin) - after
         steps = max(LEAST_STEPS, int(left / pace))
         run.append(DECISIONS, [{"decision": TRAIN, "steps": steps}], sync=True)
@@ -345,11 +378,11 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         items = self.dataset.splits["test"]
         found = self._found(detector, "test", TEST, send)
         scores = score(items, found, self.dataset.classes)
-        base, cuts = self._used_backbone(run)
+        (base, cuts), measured = self._used_backbone(run), self._mirroring(run)
         run.write(SHOWN_IMAGES, json.dumps(shown_images(items, found, validated["threshold"])) + "\n")
         record = {
             "data": self.dataset.summary(),
-            "notes": list(self.dataset.notes),
+            "notes": [*self.dataset.notes, *([] if measured is None else [measured.reason])],
             "backbone": {**base.summary(), "cuts": cuts, "asked_macs": self.backbone.summary()["macs"]},
             "image_size": self.image_size,
             "channels": self.request.channels,

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ...errors import InputError
 from ..request import Request
+from .mirroring import AUTO, CHOICES
 
 MOST_PIXELS = 4096  # of an image's side
 
@@ -27,6 +28,7 @@ class DetectRequest(Request):
     shrink: float | None = None
     limit: int | None = None
     seed: int = 0
+    augment: str = AUTO
 
     MINIMUM: ClassVar[Mapping[str, float]] = {"steps": 1, "image_size": 64, "channels": 8, "limit": 1, "seed": 0}
 
@@ -38,6 +40,8 @@ class DetectRequest(Request):
             )
         if self.image_size is not None and self.image_size > MOST_PIXELS:
             raise InputError(f"image_size must be at most {MOST_PIXELS}, got {self.image_size}")
+        if self.augment not in CHOICES:
+            raise InputError(f"augment must be one of {', '.join(CHOICES)} for a detector, got {self.augment}")
         if self.channels % 8:
             raise InputError(f"channels must be a multiple of 8, got {self.channels}")
         if self.shrink is not None and not 0 < self.shrink <= 1:
