@@ -382,7 +382,7 @@ class DetectJob(Job[DetectPlan, DetectResult]):
         run.write(SHOWN_IMAGES, json.dumps(shown_images(items, found, validated["threshold"])) + "\n")
         record = {
             "data": self.dataset.summary(),
-            "notes": [*self.dataset.notes, *([] if measured is None else [measured.reason])],
+            "notes": [*self.dataset.notes, *([] if measured is None else [measured.reason.removesuffix(".")])],
             "backbone": {**base.summary(), "cuts": cuts, "asked_macs": self.backbone.summary()["macs"]},
             "image_size": self.image_size,
             "channels": self.request.channels,
