@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from supernetic.detection.annotations import Annotated, DetectionData
 from supernetic.detection.crops import MOST_OF_AN_IMAGE, RESOLUTION, crops_of
 from supernetic.detection.reading import read_detection
+from supernetic.errors import DataError
 
 
 def test_training_and_validation_objects_alone(voc: Path) -> None:
@@ -41,3 +43,9 @@ def test_ignored_objects_are_left_out_and_an_image_gives_some(tmp_path: Path) ->
     one = annotated(tmp_path / "one.png", [(0, 0, 20, 20), (0, 0, 9, 9)], [True, False])
     data = DetectionData("sides", ("side",), {"train": (many, one), "valid": (), "test": ()})
     assert len(crops_of(data).labels) == MOST_OF_AN_IMAGE + 1
+
+
+def test_images_with_nothing_to_train_on_are_refused(tmp_path: Path) -> None:
+    none = annotated(tmp_path / "none.png", [(0, 0, 20, 20)], [True])
+    with pytest.raises(DataError, match="sides: the training images have no boxes to train on"):
+        DetectionData("sides", ("side",), {"train": (none,), "valid": (), "test": ()})

@@ -82,6 +82,10 @@ class DetectionData:
     splits: Mapping[str, tuple[Annotated, ...]]
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if all(i.ignored.all() for i in self.splits["train"]):
+            raise DataError(f"{self.name}: the training images have no boxes to train on")
+
     @property
     def fingerprint(self) -> str:
         """A digest of names and sizes of images, their boxes and splits."""
@@ -126,8 +130,6 @@ def settle(
     for split in SPLITS:
         if not splits[split]:
             raise DataError(f"{name}: the split {split} holds no image")
-    if not any(len(i.labels) for i in splits["train"]):
-        raise DataError(f"{name}: the training images have no boxes")
     empty = sum(not len(i.labels) for items in splits.values() for i in items)
     notes = [*said, *(_note(found["flat"], "without area was left out", "without area were left out"))]
     notes += _note(found["cut"], "was cut to its image", "were cut to their images")

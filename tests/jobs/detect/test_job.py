@@ -110,6 +110,7 @@ def test_a_backbone_is_shrunk(voc: Path, tmp_path: Path) -> None:
 
 def test_a_dry_run_writes_nothing(voc: Path, tmp_path: Path) -> None:
     result = detect("mobilenetv2", voc, minutes=5, dry_run=True, out=tmp_path / "run")
+    assert "whether images may be mirrored is measured" in str(result)
     assert "as long as 5 min allow" in str(result)
     assert not (tmp_path / "run").exists()
 

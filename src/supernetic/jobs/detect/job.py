@@ -165,7 +165,7 @@ class DetectJob(Job[DetectPlan, DetectResult]):
     def _may_flip(self) -> bool:
         """Whether images may be mirrored, if that is not measured."""
         if self.request.augment == AUTO:
-            return FLIP in self.recipe.augment
+            return FLIP in self.recipe.augment.split("+")
         return self.request.augment == FLIP
 
     @property
@@ -184,6 +184,7 @@ class DetectJob(Job[DetectPlan, DetectResult]):
             f"{counts['train']:,} images train, {counts['valid']:,} validate, {counts['test']:,} test",
             f"{self.backbone.name} {kind}, {macs / 1e6:,.0f}M MACs for {self.image_size} x {self.image_size} pixels"
             + (f", shrunk to {self.request.shrink:.0%}" if self.request.shrink is not None else ""),
+            *(["whether images may be mirrored is measured before the training"] if self._measures_mirroring else []),
         )
         if earlier is not None:
             return DetectPlan(head, **earlier["plan"])
