@@ -56,9 +56,9 @@ def curve(name: str) -> dict[str, Any]:
     per_epoch = len(data.splits["train"]) // recipe.batch_size
     network, steps, points = build(blueprint, seed=SEED), 0, []
     with one_thread():
-        pace = _pace(recipe, blueprint)
+        step = pace(recipe, blueprint)
         for seconds in ROUNDS:
-            length = max(1, int(seconds / pace))
+            length = max(1, int(seconds / step))
             begin = process_time()
             by = rescale_recipe(recipe, plan_of(recipe, per_epoch), length)
             for _ in training(network, blueprint.resolution, data, by, SEED):
@@ -76,7 +76,7 @@ def _network(name: str) -> Blueprint:
     return space.blueprint(space.parse(name))
 
 
-def _pace(recipe: Recipe, blueprint: Blueprint) -> float:
+def pace(recipe: Recipe, blueprint: Blueprint) -> float:
     """Processor-seconds per step."""
     endless = replace(recipe, length="1_000_000 steps", warmup="0 steps", lr=1e-9, lr_end=0.0)
     steps = training(build(blueprint, seed=SEED), blueprint.resolution, dataset(), endless, SEED)
