@@ -56,7 +56,7 @@ def curve(name: str) -> dict[str, Any]:
     per_epoch = len(data.splits["train"]) // recipe.batch_size
     network, steps, points = build(blueprint, seed=SEED), 0, []
     with one_thread():
-        step = pace(recipe, blueprint)
+        step = pace(recipe, blueprint, data)
         for seconds in ROUNDS:
             length = max(1, int(seconds / step))
             begin = process_time()
@@ -76,10 +76,10 @@ def _network(name: str) -> Blueprint:
     return space.blueprint(space.parse(name))
 
 
-def pace(recipe: Recipe, blueprint: Blueprint) -> float:
+def pace(recipe: Recipe, blueprint: Blueprint, data: Dataset) -> float:
     """Processor-seconds per step."""
     endless = replace(recipe, length="1_000_000 steps", warmup="0 steps", lr=1e-9, lr_end=0.0)
-    steps = training(build(blueprint, seed=SEED), blueprint.resolution, dataset(), endless, SEED)
+    steps = training(build(blueprint, seed=SEED), blueprint.resolution, data, endless, SEED)
     list(islice(steps, WARM_UP_STEPS))
     begin = process_time()
     list(islice(steps, TIMED_STEPS))
