@@ -37,6 +37,7 @@ MACS, SEED = 3e6, 0
 TIMED_STEPS = 40
 DEFAULT, RESNET, LONG_OPTION = "default", "ResNet", "--long"
 METRICS = ("valid/accuracy", "valid/cross_entropy")
+LEARNT = "train/accuracy"
 CHANGES: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "cosine": {"schedule": "cosine"},
@@ -70,14 +71,17 @@ class Length:
 
     name: str
     seconds: float
-    network: str  # of the space `mixed`, or `ResNet`
+    network: str  # of the space `mixed`, or RESNET
     recipes: tuple[str, ...]
+    metrics: tuple[str, ...] = METRICS
 
     @property
     def file(self) -> Path:
+        """A line for each recipe that was tried."""
         return Path(f"runs/{self.name}.jsonl")
 
     def blueprint(self, data: Dataset) -> Blueprint:
+        """The network that is trained."""
         if self.network == RESNET:
             return resnet(MACS, data.resolution, len(data.classes), data.channels)
         space = catalog.space("mixed:channels=16")
@@ -85,7 +89,7 @@ class Length:
 
 
 SHORT = Length("recipes", 100.0, RESNET, tuple(name for name in CHANGES if name not in ONLY_LONG))
-LONG = Length("recipes_long", 490.0, "n1-p1.25x1-m0.75x2-p1.0x3", LONG_CHANGES)
+LONG = Length("recipes_long", 490.0, "n1-p1.25x1-m0.75x2-p1.0x3", LONG_CHANGES, (*METRICS, LEARNT))
 
 
 def accuracy(name: str, of: Length) -> dict[str, Any]:
@@ -103,15 +107,12 @@ def accuracy(name: str, of: Length) -> dict[str, Any]:
             for _ in training(network, pixels, data, rescale_recipe(part, schedule, length), SEED):
                 pass
             steps, seconds = steps + length, seconds + process_time() - begin
-        found = measure(network.eval(), blueprint.resolution, data, METRICS)
-        learnt = measure(network, blueprint.resolution, data, ("train/accuracy",)) if of == LONG else {}
+        found = measure(network.eval(), blueprint.resolution, data, of.metrics)
     return {
         "recipe": name,
         "steps": steps,
         "seconds": round(seconds, 1),
-        "valid_accuracy": round(found["valid/accuracy"], 2),
-        "valid_cross_entropy": round(found["valid/cross_entropy"], 4),
-        **{"train_accuracy": round(value, 2) for value in learnt.values()},
+        **{name.replace("/", "_"): round(value, 4 if "entropy" in name else 2) for name, value in found.items()},
     }
 
 
