@@ -112,7 +112,7 @@ def accuracy(name: str, of: Length) -> dict[str, Any]:
         "recipe": name,
         "steps": steps,
         "seconds": round(seconds, 1),
-        **{name.replace("/", "_"): round(value, 4 if "entropy" in name else 2) for name, value in found.items()},
+        **{m.replace("/", "_"): round(value, 4 if "entropy" in m else 2) for m, value in found.items()},
     }
 
 
