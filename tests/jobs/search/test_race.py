@@ -60,8 +60,11 @@ class Trainings:
     accuracy: dict[str, float] = field(default_factory=dict)  # by key
     metric: str = ACCURACY  # that decides
 
-    def training(self, network: str, steps: int, start: Path, processes: int, part: tuple[float, float]) -> Any:
+    def training(
+        self, network: str, steps: int, start: Path, processes: int, part: tuple[float, float], earlier: int
+    ) -> Any:
         name = network.partition("+")[0]
+        assert earlier == 1 + network.count("+")
         return SimpleNamespace(name=name, steps=steps, start=start, processes=processes, part=part)
 
     def train_all(self, trainings: Sequence[Any], directory: Path, **_: Any) -> list[Trained]:

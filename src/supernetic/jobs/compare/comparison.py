@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...blueprint import Blueprint
 from ...evaluators import Evaluator
 from ...hardware import CPU, Hardware
@@ -60,6 +62,7 @@ class NetworkTrainings:
         start: Path | None = None,
         processes: int = 1,
         part: tuple[float, float] = WHOLE,
+        earlier: int = 0,
     ) -> Training:
         """The training of a network.
 
@@ -70,6 +73,7 @@ class NetworkTrainings:
             processes: That train it together; by default all those of a launcher such as `torchrun`, or one.
             part: Which part of a linear schedule these steps are, from 0 to 1: the learning rate goes on falling from
                 one part to the next.
+            earlier: Trainings of the network before this one. Each has batches and augmented images of its own.
         """
         from ...networks.pool import Training
 
@@ -79,8 +83,9 @@ class NetworkTrainings:
             first, last = (recipe.lr + (recipe.lr_end - recipe.lr) * at for at in part)
             warmup = "0 steps" if part[0] else recipe.warmup
             recipe = replace(recipe, lr=first, lr_end=last, warmup=warmup)
+        seed = int(np.random.SeedSequence([self.seed, earlier]).generate_state(1)[0]) if earlier else self.seed
         return Training(
-            network, recipe, self.seed, self.loading, start, self.dataset.fingerprint, processes,
+            network, recipe, seed, self.loading, start, self.dataset.fingerprint, processes,
             self.hardware.device, self.hardware.precision,
         )  # fmt: skip
 

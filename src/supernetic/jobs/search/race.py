@@ -237,8 +237,10 @@ class Race:
     def _further(
         self, run: Path, record: NetworkRecord, steps: int, processes: int, part: tuple[float, float]
     ) -> Training:
+        """The next training of a network: from the weights that it has, with batches that it has not seen yet."""
         path = run / NETWORK_TRAININGS / str(record.key)
-        return self.comparison.training(_blueprint(path), steps, path / WEIGHTS, processes, part)
+        earlier = len(record.trainings)
+        return self.comparison.training(_blueprint(path), steps, path / WEIGHTS, processes, part, earlier)
 
     def _pace(self, run: Path, record: NetworkRecord) -> float:
         """Seconds per step in the training before."""
