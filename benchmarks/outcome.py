@@ -76,7 +76,7 @@ TIMM_MODELS = ("mobilenetv2_050", "mobilenetv2_035", "mobilenetv3_small_050")  #
 RATES: dict[str, float] = {}  # learning rates of rivals for which another than the recipe's was found better
 
 PROCESSES = 2  # that train one rival together
-PACE_SHARE, LEAST_PACE_S, MOST_PACE_S = 0.05, 2.0, 10.0  # of the time, for which a rival's pace is measured
+PACE_SHARE, LEAST_PACE_S, MOST_PACE_S = 0.05, 2.0, 60.0  # of the time, for which a rival's pace is measured
 MANY_STEPS = 1_000_000  # a training that is only timed does not get there
 EVALUATION = 0.5  # of a training step, for as many images: a third by arithmetic, and some reserve
 MARGIN = 0.5  # points that a search may be below its best rival
