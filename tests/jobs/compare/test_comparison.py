@@ -48,5 +48,6 @@ def test_other_lengths_stretch_the_recipe() -> None:
 def test_every_further_training_has_batches_of_its_own() -> None:
     made, network = comparison(), SPACE.blueprint((0,) * 8)
     seeds = [made.training(network, 50, earlier=n).seed for n in range(4)]
-    assert seeds[0] == made.seed and len(set(seeds)) == 4
+    assert seeds[0] == made.seed
+    assert len(set(seeds)) == 4
     assert seeds == [made.training(network, 20, part=(0.5, 1.0), earlier=n).seed for n in range(4)]
