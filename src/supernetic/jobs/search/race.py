@@ -237,7 +237,7 @@ class Race:
     def _further(
         self, run: Path, record: NetworkRecord, steps: int, processes: int, part: tuple[float, float]
     ) -> Training:
-        """The next training of a network: from the weights that it has, with batches that it has not seen yet."""
+        """The next training of a network: from the weights that it has, with batches of its own."""
         path = run / NETWORK_TRAININGS / str(record.key)
         earlier = len(record.trainings)
         return self.comparison.training(_blueprint(path), steps, path / WEIGHTS, processes, part, earlier)
