@@ -32,8 +32,13 @@ OLD_RECIPE = {  # of finished networks, until short trainings were looked at
 }  # fmt: skip
 CHANGES: dict[str, dict[str, Any]] = {
     DEFAULT: {},
-    "a supernet, whose weights networks start from": {"supernet": "yes", "retrain": "inherit"},
-    "a supernet, and networks from scratch": {"supernet": "yes", "retrain": "scratch"},
+    "a supernet of the whole space, whose weights networks start from": {
+        "supernet": "yes",
+        "retrain": "inherit",
+        "sampler": "sandwich",
+    },
+    "a supernet within the limit, whose weights networks start from": {"supernet": "yes", "retrain": "inherit"},
+    "a supernet within the limit, and networks from scratch": {"supernet": "yes", "retrain": "scratch"},
     "controls trained to the end": {"evidence": "full"},
     "the space of NAS-Bench-Macro": {"space": "macro:channels=6"},
     "the recipe of before": {"retrain_recipe": OLD_RECIPE},

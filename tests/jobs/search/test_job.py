@@ -192,6 +192,24 @@ def test_a_supernet_is_trained_where_it_is_needed(asked: dict[str, Any], trains:
     assert reason in found[1]
 
 
+@pytest.mark.parametrize(
+    ("asked", "sampler"),
+    [
+        ({"minutes": 1.0}, "budgeted"),
+        ({"minutes": 1.0, "sampler": "uniform"}, "uniform"),
+        ({"minutes": 1.0, "where": ["macs<=50M"]}, "sandwich"),  # nearly all networks are within it
+        ({}, "sandwich"),  # there is time for the whole space
+    ],
+)
+def test_within_a_time_limit_a_supernet_is_trained_within_the_limits(asked: dict[str, Any], sampler: str) -> None:
+    space = "mixed:channels=8,resolution=28,classes=10,in_channels=1"
+    request = SearchRequest(**{"space": space, "limit": 300, "supernet": "yes", "where": ["macs<=500K"], **asked})
+    told: list[str] = []
+    job = SearchJob.prepare(request, lambda event: told.append(str(event)))
+    assert job.training.recipe.settings()["sampler"]["name"] == sampler
+    assert any("trained only on networks with macs<=500K" in line for line in told) == (sampler == "budgeted")
+
+
 def test_a_finished_search_answers_again(small: dict[str, Any], finished: SearchResult) -> None:
     before = {p: p.stat().st_mtime_ns for p in Path(finished.run).rglob("*.safetensors")}
     assert search(**small, out=finished.run) == finished

@@ -135,10 +135,10 @@ def choose_space(
     spaces = [catalog.space(text) for text in texts]
     if plain and minutes is not None:
         affordable_macs = MACS_PER_SECOND * 60 * minutes / len(dataset.splits["train"]) / WANTED_EPOCHS
-        at, reason = _fitting_size(spaces, _limits(where), affordable_macs, by_hand=True)
+        at, reason = _fitting_size(spaces, cost_limits(where), affordable_macs, by_hand=True)
     else:
         affordable_macs = HOURLY_MEDIAN_MACS * sqrt((minutes or 60) / 60) * (GPU_SPEEDUP if device == "cuda" else 1)
-        at, reason = _fitting_size(spaces, _limits(where), affordable_macs)
+        at, reason = _fitting_size(spaces, cost_limits(where), affordable_macs)
     space = spaces[at]
     low, high = _range(space, "macs")
     median = float(np.median(costs_of(space, _draw(space))))
@@ -215,17 +215,17 @@ def _fitting_size(
         below = [i for i, s in enumerate(spaces) if _reaches(s, typical[i], uppers)]
         affordable = [i for i, s in enumerate(spaces) if _cost(s, typical[i], "macs") <= affordable_macs]
     else:
-        below = [i for i, s in enumerate(spaces) if _share(s, uppers) >= MIN_SHARE_BELOW]
+        below = [i for i, s in enumerate(spaces) if share_within(s, uppers) >= MIN_SHARE_BELOW]
         affordable = [i for i, s in enumerate(spaces) if np.median(costs_of(s, _draw(s))) <= affordable_macs]
-    above = [i for i, s in enumerate(spaces) if _share(s, lowers) >= MIN_SHARE_ABOVE]
+    above = [i for i, s in enumerate(spaces) if share_within(s, lowers) >= MIN_SHARE_ABOVE]
     by_budget, by_time = max(below, default=0), max(affordable, default=0)
     at = max(min(above, default=len(spaces) - 1), min(by_budget, by_time))
     if at > min(by_budget, by_time):
-        return at, f"sized so that {_text(lowers)} leaves a choice"
+        return at, f"sized so that {limits_text(lowers)} leaves a choice"
     if uppers and by_budget <= by_time:
         fitting = "a plain ResNet of it comes close to" if by_hand else "most networks satisfy"
-        return at, f"sized so that {fitting} {_text(uppers)}"
-    beyond = f", smaller than {_text(uppers)} allows" if uppers else ""
+        return at, f"sized so that {fitting} {limits_text(uppers)}"
+    beyond = f", smaller than {limits_text(uppers)} allows" if uppers else ""
     return at, f"sized for the available time{beyond}"
 
 
@@ -235,8 +235,16 @@ def _resnet_like(space: Space) -> Arch:
     return space.parse("-".join(["s2", *["r1.0x1"] * stages]))
 
 
-def _share(space: Space, limits: Sequence[Constraint]) -> float:
-    """The share of networks that satisfy all limits."""
+def share_within(space: Space, limits: Sequence[Constraint]) -> float:
+    """Estimate which share of a space's networks satisfy limits.
+
+    Args:
+        space: The space.
+        limits: On costs; all must hold.
+
+    Returns:
+        The share of a sample.
+    """
     return float(_inside(space, _draw(space), limits).mean())
 
 
@@ -244,7 +252,15 @@ def _draw(space: Space) -> Archs:
     return space.sample(np.random.default_rng(0), SAMPLED_ARCHS)
 
 
-def _text(limits: Iterable[Constraint]) -> str:
+def limits_text(limits: Iterable[Constraint]) -> str:
+    """Name limits in a sentence.
+
+    Args:
+        limits: The limits.
+
+    Returns:
+        Such as `macs<=3M and params<=100K`.
+    """
     return " and ".join(str(c) for c in limits)
 
 
@@ -261,7 +277,7 @@ def check_budget(space: Space, where: Iterable[Constraint]) -> tuple[str, ...]:
     Returns:
         Notes: limits that exclude nothing, and how many networks satisfy them all, if they could be counted.
     """
-    limits = _limits(where)
+    limits = cost_limits(where)
     if not limits:
         return ()
     sampler = _sampler(space, limits)
@@ -276,7 +292,7 @@ def check_budget(space: Space, where: Iterable[Constraint]) -> tuple[str, ...]:
             )
     count = count_networks(space, limits)
     if count is not None:
-        notes.append(f"{count:,} {'network satisfies' if count == 1 else 'networks satisfy'} {_text(limits)}")
+        notes.append(f"{count:,} {'network satisfies' if count == 1 else 'networks satisfy'} {limits_text(limits)}")
     return tuple(notes)
 
 
@@ -290,7 +306,7 @@ def count_networks(space: Space, where: Iterable[Constraint] = ()) -> int | None
     Returns:
         The number; None if there are too many to list.
     """
-    limits = _limits(where)
+    limits = cost_limits(where)
     if space.size <= MAX_LISTED_ARCHS:
         different = {space.canonical(a) for a in enumerate_archs(space, MAX_LISTED_ARCHS)}
         return int(_inside(space, np.array(sorted(different), dtype=np.int8), limits).sum())
@@ -298,8 +314,15 @@ def count_networks(space: Space, where: Iterable[Constraint] = ()) -> int | None
     return count[1] if count is not None and count[1] <= MAX_LISTED_ARCHS else None
 
 
-def _limits(where: Iterable[Constraint]) -> list[Constraint]:
-    """The constraints on costs, one per cost; all others need measurements."""
+def cost_limits(where: Iterable[Constraint]) -> list[Constraint]:
+    """Pick the limits that need no measurement.
+
+    Args:
+        where: Limits on any metrics.
+
+    Returns:
+        Those on costs, one per cost.
+    """
     merged = combine(where).values()
     return cost_constraints(c for c in merged if c.name.removeprefix("cost/") in METRICS)
 

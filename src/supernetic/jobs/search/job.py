@@ -49,6 +49,7 @@ from ..train.job import training_memory
 from ..train.prepare import TRAIN, PreparedTraining, balanced, loading_of, prepare_training
 from ..train.supernet_run import trained_supernet
 from .choose_augment import MEASURED_LATER, choose_augment
+from .choose_sampler import choose_sampler
 from .choose_space import check_budget, check_images, check_splits, choose_space, count_networks
 from .goals import Goals, resolve_goals, searcher_record, with_sizes
 from .plan import (
@@ -234,6 +235,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
     reasons: tuple[str, ...]  # why this space, and why a supernet or none
     decides: str = ACCURACY  # the metric of validation images by which networks are compared
     start: Start | None = None  # the pretrained network that the supernet begins with
+    sampled: str = ""  # on which networks the supernet is trained, if not on all of the space
     sketch: bool = False  # whether this is a dry run, which measures less
 
     @classmethod
@@ -253,7 +255,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         meant = _meant(request)
         for line in meant:
             send(Event("prepare", line))
-        training, reasons = _training(request, goals, loading, send)
+        training, reasons, sampled = _training(request, goals, loading, supernet, send)
         decides, why = _decides(goals)
         for line in (reason, *why):
             send(Event("prepare", line))
@@ -272,7 +274,9 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         workers = training.hardware.workers(request.workers)
         reasons = (*meant, *reasons, reason, *why, *told)
         start = start_of(request, training.space, training.dataset, training.hardware.device)
-        return cls(request, goals, training, recipe, baselines, supernet, mode, workers, reasons, decides, start)
+        return cls(
+            request, goals, training, recipe, baselines, supernet, mode, workers, reasons, decides, start, sampled
+        )
 
     @property
     def title(self) -> str:
@@ -412,7 +416,7 @@ class SearchJob(Job[SearchPlan, SearchResult]):
             where=tuple(map(str, self.goals.where)),
             objectives=tuple(map(str, self.goals.objectives)),
             plan=plan.to_settings(),
-            text=(*self.reasons, *plan.lines(), self.hardware.line()),
+            text=(*self.reasons, *filter(None, [self.sampled]), *plan.lines(), self.hardware.line()),
             memory=training_memory(self.training),
         )
         return SearchResult("", space, data, (), (), {}, planned=planned)
@@ -603,9 +607,9 @@ def _needs_supernet(request: SearchRequest, goals: Goals) -> tuple[bool, str]:
 
 
 def _training(
-    request: SearchRequest, goals: Goals, more: Mapping[str, Any], send: OnEvent
-) -> tuple[PreparedTraining, tuple[str, ...]]:
-    """The data checked, the space chosen (and why), the supernet's training prepared, the budget checked."""
+    request: SearchRequest, goals: Goals, more: Mapping[str, Any], supernet: bool, send: OnEvent
+) -> tuple[PreparedTraining, tuple[str, ...], str]:
+    """The data checked, space and sampler chosen (and why), the supernet's training prepared, the budget checked."""
     from ...datasets import outline
 
     asked = request.image_size, request.valid, request.skip_bad
@@ -617,17 +621,21 @@ def _training(
         dataset, goals.where, request.space, minutes=request.minutes, device=hardware.kind,
         image_size=request.image_size,
     )  # fmt: skip
+    sampler, note = request.sampler, ""
+    if request.minutes is not None and supernet and not (sampler or request.recipe or request.preset or request.start):
+        sampler, note = choose_sampler(space, goals.where)
     training = prepare_training(
         text if isinstance(request.space, str) else space, loading, hardware=hardware, dataset=dataset,
-        sampler=request.sampler, recipe=request.recipe, steps=request.steps, stabiliser=request.stabiliser,
+        sampler=sampler, recipe=request.recipe, steps=request.steps, stabiliser=request.stabiliser,
         balance=request.balance, classes_alike=_decides(goals)[0] != ACCURACY, on_event=send,
         start=request.start,
     )  # fmt: skip
     notes = check_images(training.dataset)
     budget = check_budget(training.supernet.space, goals.where)
-    for line in dict.fromkeys((*notes, *reasons, *training.notes, *budget)):
-        send(Event("prepare", line))
-    return training, reasons
+    for line in dict.fromkeys((*notes, *reasons, *training.notes, *budget, note)):
+        if line:
+            send(Event("prepare", line))
+    return training, reasons, note
 
 
 def _check_searcher(request: SearchRequest, goals: Goals, training: PreparedTraining) -> None:

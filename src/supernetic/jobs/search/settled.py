@@ -73,7 +73,9 @@ def _trained(job: SearchJob, plan: SearchPlan, settings: dict[str, Any]) -> dict
     return {
         **settled,
         "steps": Settled(plan.supernet_steps, BY_PLAN),
-        "sampler": Settled(settings["recipe"].get("sampler"), "by the recipe, else by how weights are shared"),
+        "sampler": Settled(
+            settings["recipe"].get("sampler"), job.sampled or "by the recipe, else by how weights are shared"
+        ),
         "recipe": Settled(None if request.recipe else recipe_table(settings["recipe"]), BY_PLAN),
     }
 
