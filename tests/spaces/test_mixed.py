@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from supernetic import catalog
 from supernetic.blueprint import Blueprint, Layer
 from supernetic.costs.budget import budget_sampler
 from supernetic.costs.macs import cost
@@ -276,11 +277,25 @@ def test_regular_networks_have_stages_that_are_alike() -> None:
         for arch in shape:
             space.check(arch)
             kinds, widths, depths = arch[1:-1:3], arch[2:-1:3], arch[3:-1:3]
-            assert len(set(kinds[1:])) == len(set(depths[1:])) == len(set(widths[:-1])) == 1
+            assert len(set(kinds[1:])) == len(set(depths[1:])) == 1
             assert kinds[0] == kinds[1] or (kinds[0], depths[0]) == (0, 0)  # a plain convolution before bottlenecks
-            assert abs(widths[-1] - widths[0]) <= 1
+            assert max(widths) - min(widths) <= 1
             assert arch[-1] == (kinds[1] == 2)  # bottlenecks have a head
     names = [space.format(arch) for shape in shapes for arch in shape]
     assert "s2-r1.0x1-r1.0x1-r0.875x1" in names
     assert "n1-p0.75x1-m0.75x3-m0.875x3-h4" in names
+    assert "n1-p0.875x1-m0.75x3-m0.875x3-h4" in names
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [("mixed:channels=8,resolution=28,in_channels=1", 1e6), ("mixed:channels=16", 3e6), ("mixed:resolution=96", 30e6)],
+)
+def test_regular_networks_use_up_a_limit(text: str, limit: float) -> None:
+    space = catalog.space(text)
+    assert isinstance(space, Mixed)
+    macs = [costs_of(space, np.array(shape, dtype=np.int8)) for shape in space.regular()]
+    filled = [float(of[of <= limit].max()) / limit for of in macs if (of <= limit).any()]
+    assert len(filled) >= 15
+    assert np.median(filled) > 0.95

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import log2
 from typing import Any, ClassVar
 
@@ -105,14 +106,10 @@ class Mixed(SequentialSpace):
 
         Returns:
             For each shape the architectures of all widths; the most promising shapes come first. Width factors are
-            alike too, but for the last stage, whose factor may be one option away, so that a limit can be met closely.
+            alike too, or at most one option apart, so that a limit can be met closely.
         """
-        most = len(WIDTHS) - 1
-        widths = [
-            (*[w] * (self.stages - 1), last)
-            for w in range(len(WIDTHS))
-            for last in range(max(0, w - 1), min(most, w + 1) + 1)
-        ]
+        pairs = zip(range(len(WIDTHS)), range(1, len(WIDTHS)), strict=False)
+        widths = sorted({row for pair in pairs for row in product(pair, repeat=self.stages)})
 
         def shape(stem: str, kinds: Sequence[str], depths: Sequence[int], head: int) -> list[Arch]:
             genes = [(KINDS.index(k), DEPTHS.index(d)) for k, d in zip(kinds, depths, strict=True)]

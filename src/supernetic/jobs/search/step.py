@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...costs import costs_of
 from ...costs.macs import activations, cost
 from ...errors import BudgetError
 from ...evaluators import Evaluator
@@ -121,12 +122,14 @@ def _regular(problem: SearchProblem) -> list[Arch]:
     shapes: Callable[[], list[list[Arch]]] = getattr(space, "regular", list)
     limits = [c for c in problem.constraints if c.name in COSTS]
 
-    def fits(arch: Arch) -> bool:
-        of = cost(space.blueprint(arch))
-        return all(c.holds(getattr(of, c.name.removeprefix("cost/"))) for c in limits)
+    def largest(shape: list[Arch]) -> list[Arch]:
+        archs = np.array(sorted({space.canonical(arch) for arch in shape}), dtype=np.int8)
+        values = [(c, costs_of(space, archs, c.name.removeprefix("cost/"))) for c in limits]
+        fits = [i for i in range(len(archs)) if all(c.holds(float(of[i])) for c, of in values)]
+        macs = costs_of(space, archs)
+        return [tuple(archs[max(fits, key=lambda i: (macs[i], i))].tolist())] if fits else []
 
-    fitting = [[space.canonical(arch) for arch in shape if fits(arch)] for shape in shapes()]
-    return [max(shape, key=lambda arch: (cost(space.blueprint(arch)).macs, arch)) for shape in fitting if shape]
+    return [arch for shape in shapes() for arch in largest(shape)]
 
 
 class _FirstGeneration:
