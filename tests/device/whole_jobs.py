@@ -32,7 +32,7 @@ from supernetic.jobs.compare import last_training
 from supernetic.jobs.finish import train as finish_training
 from supernetic.jobs.finish.job import finish
 from supernetic.jobs.scale.job import scale
-from supernetic.jobs.search import race
+from supernetic.jobs.search import race, teacher
 from supernetic.jobs.search.job import SearchJob, search
 from supernetic.jobs.search.plan import SearchPlan
 from supernetic.jobs.select.job import select
@@ -44,6 +44,7 @@ from supernetic.networks.training import training
 from supernetic.nn.network import build
 from supernetic.proxies import PROXIES
 from supernetic.runs.directory import read_records
+from supernetic.runs.files import TARGETS
 from supernetic.spaces.macro import Macro
 from supernetic.training.checkpoint import read
 from supernetic.training.recipe import Recipe
@@ -132,18 +133,21 @@ def run_search(device: str, out: Path) -> dict[str, Any]:
 
 
 def run_race(device: str, out: Path) -> dict[str, Any]:
-    """All steps of a search within a time limit, whose clock always says the same: two rounds, and the finish."""
+    """All steps of a search within a time limit, whose clock always says the same: rounds, a teacher, the finish."""
     plan = SearchPlan(
         supernet_steps=0, population=4, generations=3, networks=3, network_steps=0, workers=1, models=1,
-        rounds=(0.2, 0.2), sizes=(3, 2), cheaper=0.2, finish=0.2, limit=40.0,
+        rounds=(0.2, 0.2), sizes=(3, 2), cheaper=0.2, finish=0.2, teacher=0.2, limit=40.0,
     )  # fmt: skip
     SearchJob._plan_work = lambda *_: plan  # type: ignore[method-assign]
-    setattr(race, "step_seconds", lambda networks, *_, **__: [0.1] * len(networks))  # noqa: B010
+    for module in (race, teacher):
+        setattr(module, "step_seconds", lambda networks, *_, **__: [0.1] * len(networks))  # noqa: B010
+    setattr(race, "later_error", lambda *_, **__: 100.0)  # noqa: B010 - any teacher knows more
     race.Race._pace = lambda *_: 0.1  # type: ignore[method-assign]
     race.Race._left = lambda *_: 0.2  # type: ignore[method-assign]
     last_training.MIN_ROUND_STEPS = 2
     few = {"space": "mixed:channels=4,resolution=8", "where": ["macs<=100K"], "limit": 300, "threads": 1, "workers": 1}
     search(**few, minutes=1, augment="light", device=device, out=out / "run")  # type: ignore[arg-type]
+    assert (out / "run" / TARGETS).exists()
     return {**_networks(out / "run"), "trials": _trials(out / "run")}
 
 

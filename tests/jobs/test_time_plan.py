@@ -22,6 +22,7 @@ from supernetic.jobs.search.plan import (
     MIN_SUPERNET_STEPS,
     ROUND_SHARES,
     SUPERNET_SHARE,
+    TEACHER_SHARE,
     SearchPlan,
     plan_by_recipes,
     plan_by_time,
@@ -119,6 +120,19 @@ def test_the_time_is_used_and_kept_to(minutes: float, slower: float, workers: in
     assert plan.finish > race or supernet  # the model that is handed over gets most of it
     assert (plan.supernet_steps > 0) == supernet
     assert plan.evaluations <= 1000
+
+
+def test_a_teacher_has_part_of_the_time_of_the_winner() -> None:
+    without, taught = (by_time(60, teacher=teacher) for teacher in (False, True))
+    assert without.teacher == 0
+    assert "teacher" not in without.to_settings()
+    assert taught.teacher == pytest.approx(TEACHER_SHARE * without.finish)
+    assert taught.teacher + taught.finish == pytest.approx(without.finish)
+    assert sum(taught.seconds.values()) == pytest.approx(sum(without.seconds.values()))
+    assert SearchPlan.from_settings(taught.to_settings()).teacher == pytest.approx(taught.teacher, abs=0.1)
+    assert any("train a larger network as a teacher, about" in line for line in taught.lines())
+    assert not any("teacher" in line for line in without.lines())
+    assert by_time(0.2, teacher=True).teacher == 0  # nothing races, and one network has all of the time
 
 
 def test_of_a_longer_time_the_race_takes_a_smaller_share() -> None:

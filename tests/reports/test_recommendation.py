@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from supernetic.reports.recommendation import recommendation
-from supernetic.runs.records import NetworkRecord
+from supernetic.runs.records import NetworkRecord, TeacherRecord
 
 TRUST: dict[str, Any] = {"rounds": 3, "steps_per_epoch": 333.5, "test_images": 10_000}
 MODEL = NetworkRecord(
@@ -33,6 +33,15 @@ def test_what_to_take_and_why() -> None:
         "model-2 costs 40 % less (1.794M MACs): 80.10 % of the test images right [79.3, 80.9], trained for 1,000 steps "
         "(3 epochs). That is short beside model-1: `supernetic finish` trains it further.",
     ]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_teacher_is_named_and_whether_the_model_learnt_from_it(asked: bool) -> None:
+    teacher = TeacherRecord("ResNet", 20_000_000, 481_000, "key", 6_670, {"valid/accuracy": 91.25}, asked)
+    _, why = recommendation([replace(MODEL, teacher=teacher), PLAIN], TRUST)
+    told = "learnt from a larger network as well" if asked else "did not learn from the teacher, which knew no more "
+    assert why.split(". It ")[1].startswith(told)
+    assert why.endswith(": a ResNet of 20M MACs, 91.25 % of the validation images right after 6,670 steps (20 epochs).")
 
 
 @pytest.mark.parametrize("steps", [None, 6170])

@@ -25,7 +25,9 @@ OPTION_GROUPS = {  # names of parameters by the title of their group; what is in
         "ratio", "bases", "rounds", "order",
     ),
     "Supernet": ("supernet", "sampler", "recipe", "steps", "stabiliser", "prior", "snapshots", "start", "latency"),
-    "Finished networks": ("retrain", "retrain_recipe", "network_steps", "augment", "evidence", "baseline", "int8"),
+    "Finished networks": (
+        "retrain", "retrain_recipe", "network_steps", "augment", "evidence", "teacher", "baseline", "int8",
+    ),
     "Subsets": ("seeds", "rates", "on", "stratified"),
     "Networks to rank by": ("unique", "top", "sample", "sample_top", "combine", "bn"),
     "Images": (

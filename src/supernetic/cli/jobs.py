@@ -158,7 +158,7 @@ def search(
     keep: Annotated[
         int | None,
         typer.Option(
-            help="Models to hand over: the recommended one and cheaper ones. [default: one per 10 min, up to 5]"
+            help="Models to hand over: the recommended one and cheaper ones. [default: one per 20 min, up to 5]"
         ),
     ] = None,
     start: Annotated[
@@ -182,6 +182,10 @@ def search(
             autocompletion=complete_one_of("short", "full", "none"),
         ),
     ] = "short",
+    teacher: Annotated[
+        bool,
+        typer.Option("--teacher", help="Train a larger network too, for the model to learn from."),
+    ] = False,
     augment: Annotated[
         str, typer.Option(help="Vary training images: none, light, flip, cutout, joined by +; auto measures flip.")
     ] = "auto",
@@ -270,6 +274,7 @@ def search(
         "start": start or None,
         "supernet": supernet,
         "evidence": evidence,
+        "teacher": teacher,
         "augment": augment,
         "retrain": retrain,
         "baselines": baseline,
@@ -336,6 +341,7 @@ UNSET = {  # defaults of options that belong to one kind of search, where they a
     "retrain": "auto",
     "supernet": "auto",
     "evidence": "short",
+    "teacher": False,
     "augment": "auto",
     "balance": "auto",
     "int8": "auto",

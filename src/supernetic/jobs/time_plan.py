@@ -44,6 +44,7 @@ FINE_TUNING = {
     "fixed_bn": True,
 }  # of pretrained networks
 TRAIN, SEARCH, COMPARE, FINISH = "train", "search", "compare", "finish"  # names of the steps in a run's timings
+TEACH = "teach"  # a part of the step `finish`
 TEST, EXPORT = "test", "export"
 PLANNED_SHARE = 0.97  # of the time
 EXPORT_S = 4.0  # seconds per model: files, ONNX, int8, latency and reading it again

@@ -1,7 +1,10 @@
 """Distillation: a network learns from labels and from what a teacher says of the same images.
 
-The teacher sees every training image once, as it is; what it says is kept and mixed with the labels. That costs one
-pass over the data in place of one per epoch. The price: the student sees augmented images that the teacher did not see.
+The teacher sees every training image once, as it is or also mirrored; what it says is kept and mixed with the labels.
+That costs one pass over the data in place of one per epoch. The price: the student sees augmented images that the
+teacher did not see.
+
+Paper: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", arXiv 1503.02531.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
@@ -19,6 +22,7 @@ from ..training.checkpoint import read, write
 from .scores import Logits
 
 NAME = "targets"  # of the tensor in a file
+ANSWERED_BATCH_IMAGES = 256  # images that a teacher sees at a time
 
 
 class Taught:
@@ -30,6 +34,10 @@ class Taught:
     """
 
     def __init__(self, batches: Batches, targets: Tensor) -> None:
+        dataset = batches.dataset
+        expected = len(dataset.labels), len(dataset.classes)
+        if tuple(targets.shape) != expected:  # they are read from a file, which may be of another run
+            raise RunError(f"a teacher's targets are {tuple(targets.shape)} numbers, and those of the data {expected}")
         self.batches, self.targets = batches, targets
 
     @property
@@ -41,6 +49,28 @@ class Taught:
         """Images, and their targets."""
         x, _ = self.batches.batch(step)
         return x, self.targets[torch.from_numpy(self.batches.rows(step))].to(x.device)
+
+
+@torch.inference_mode()
+def answers_of(teacher: nn.Module, resolution: int, dataset: Dataset, device: str, *, mirrored: bool) -> Logits:
+    """What a teacher says of the training images.
+
+    Args:
+        teacher: In evaluation mode.
+        resolution: Of its images.
+        dataset: The images.
+        device: Where it is, and answers.
+        mirrored: Whether it sees every image mirrored too; the mean of both answers counts.
+
+    Returns:
+        Logits, in the order of the split `train`.
+    """
+    batches = Batches(dataset, "train", ANSWERED_BATCH_IMAGES, device=torch.device(device), resolution=resolution)
+    said: list[Tensor] = [
+        (teacher(x) + teacher(x.flip(3))) / 2 if mirrored else teacher(x) for x, _ in batches.evaluate()
+    ]
+    logits: Logits = torch.cat(said).float().cpu().numpy()
+    return logits
 
 
 def mixed_targets(dataset: Dataset, logits: Logits, share: float, temperature: float = 1.0) -> Tensor:

@@ -11,7 +11,7 @@ from ..ranking.int8 import int8_sentences, loses_much, warning
 from ..ranking.sentences import TOO_SHORT, show_epochs
 from ..ranking.trust import wilson
 from ..ranking.verdict import too_short
-from ..runs.records import NetworkRecord, recommended_network
+from ..runs.records import NetworkRecord, TeacherRecord, recommended_network
 from .finishes import finish_sentences
 
 ACCURACY = "test/accuracy"
@@ -71,6 +71,13 @@ def why_recommended(model: NetworkRecord, networks: Sequence[NetworkRecord], tru
         yield f"{alike}, and was trained for {length} in all" if model.first_key else f"{alike}, for {length}"
     if model.arch is None and model.label:
         yield f"{model.name} is the {model.label}{_against_the_space(rivals, trust)}"
+    if model.teacher is not None:
+        told = (
+            "It learnt from a larger network as well"
+            if model.teacher.asked
+            else "It did not learn from the teacher, which knew no more than it was expected to"
+        )
+        yield f"{told}: {_teacher(model.teacher, trust)}"
     if model.exports_inherited and model.trained is not None:
         yield "Its weights are the supernet's: on validation images they are better than those of its own training"
 
@@ -91,7 +98,7 @@ def _against_the_space(rivals: Sequence[NetworkRecord], trust: Mapping[str, Any]
     return f": no network of the space did better in the race{little}"
 
 
-def trained_for(network: NetworkRecord, trust: Mapping[str, Any]) -> str:
+def trained_for(network: NetworkRecord | TeacherRecord, trust: Mapping[str, Any]) -> str:
     """How long a network was trained, such as `12,340 steps (37 epochs)`."""
     if network.steps is None:
         return "an unknown number of steps"
@@ -119,6 +126,13 @@ def _facts(model: NetworkRecord, trust: Mapping[str, Any]) -> Iterator[str]:
     milliseconds = (model.latency or {}).get("latency/ms")
     if isinstance(milliseconds, int | float):
         yield f"{milliseconds:.3g} ms an image ({(model.latency or {}).get('engine', 'eager')}, one thread)"
+
+
+def _teacher(teacher: TeacherRecord, trust: Mapping[str, Any]) -> str:
+    """What it was, and what it knew."""
+    knows = teacher.trained.get("valid/accuracy")
+    right = "" if knows is None else f"{knows:.2f} % of the validation images right after "
+    return f"a {teacher.label} of {show_quantity(teacher.macs)} MACs, {right}{trained_for(teacher, trust)}"
 
 
 def _accuracy(model: NetworkRecord, trust: Mapping[str, Any]) -> str:

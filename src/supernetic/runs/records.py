@@ -78,6 +78,47 @@ class FinishRecord:
 
 
 @dataclass(frozen=True)
+class TeacherRecord:
+    """A network beyond the limits that was trained so that a model could learn from its answers.
+
+    Args:
+        label: What it is, in words.
+        macs: Multiply-accumulates for one image.
+        params: Trainable numbers.
+        key: The directory of its last training under `networks/`.
+        steps: Updates of its training.
+        trained: Metrics of validation images.
+        asked: Whether the model learnt from it. A teacher that knows no more than its student will is not asked.
+    """
+
+    label: str
+    macs: int
+    params: int
+    key: str
+    steps: int
+    trained: MetricValues
+    asked: bool
+
+    @classmethod
+    def from_json(cls, record: Any, file: str | Path) -> TeacherRecord:
+        """Read an entry; `file` is where it comes from, for error messages."""
+        fields = _Fields(record, f"{file}: a teacher")
+        return cls(
+            label=fields.required("label", TEXT),
+            macs=fields.required("macs", COUNT),
+            params=fields.required("params", COUNT),
+            key=fields.required("key", NAMED),
+            steps=fields.required("steps", COUNT),
+            trained=fields.required("trained", METRICS),
+            asked=fields.required("asked", FLAG),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry for the file."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class NetworkRecord:
     """One entry of `networks.json`: a model, a candidate that lost, or a control. What is not known is None or empty.
 
@@ -99,6 +140,7 @@ class NetworkRecord:
         first: Metrics after the first round, if it was trained any further.
         first_test: Metrics on the test split after the first round, likewise.
         recommended: Whether this is the model to take.
+        teacher: The network that was trained to teach it.
         test: Metrics on the test split, after all of its training.
         inherited: Metrics on the test split with the supernet's weights, where the network was trained as well.
         latency: Measured milliseconds with their interval, and the engine; of models only.
@@ -126,6 +168,7 @@ class NetworkRecord:
     first: MetricValues | None = None
     first_test: MetricValues | None = None
     recommended: bool | None = None
+    teacher: TeacherRecord | None = None
     test: MetricValues | None = None
     inherited: MetricValues | None = None
     latency: Mapping[str, float | str] | None = None
@@ -173,6 +216,7 @@ class NetworkRecord:
             The record; fields that it does not know are ignored.
         """
         fields = _Fields(record, f"{file}: a network")
+        teacher = fields.get("teacher", TABLE, None)
         return cls(
             name=fields.required("name", NAMED),
             role=fields.required("role", TEXT),
@@ -190,6 +234,7 @@ class NetworkRecord:
             first=fields.get("first", METRICS, None),
             first_test=fields.get("first_test", METRICS, None),
             recommended=fields.get("recommended", FLAG, None),
+            teacher=None if teacher is None else TeacherRecord.from_json(teacher, file),
             test=fields.get("test", METRICS, None),
             inherited=fields.get("inherited", METRICS, None),
             latency=fields.get("latency", LATENCY, None),
@@ -215,6 +260,7 @@ class NetworkRecord:
             | arch
             | {name: value for name in sometimes if (value := getattr(self, name)) not in (None, "")}
             | keys
+            | ({"teacher": self.teacher.to_json()} if self.teacher else {})
             | ({"finishes": [f.to_json() for f in self.finishes]} if self.finishes else {})
         )
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,11 @@ from supernetic.jobs.finish import write_back
 from supernetic.jobs.finish.job import finish
 from supernetic.jobs.finish.place import run_of
 from supernetic.jobs.finish.result import FinishResult
+from supernetic.networks.taught import write_targets
 from supernetic.progress import Event
 from supernetic.runs.directory import open_run, read_records, read_settings
-from supernetic.runs.records import NetworkRecord, read_networks
+from supernetic.runs.files import TARGETS
+from supernetic.runs.records import NetworkRecord, TeacherRecord, networks_text, read_networks
 from supernetic.training.checkpoint import read
 
 VALID, TEST = "valid/accuracy", "test/accuracy"
@@ -174,6 +177,23 @@ def test_by_default_the_recipe_goes_on_where_a_long_training_would_be(run: Path)
     made = read_settings(run / "networks" / str(found.network.key))["recipe"]
     assert made["augment"] == own["augment"]
     assert made["lr"] == pytest.approx(own["lr"] * STEPS / (STEPS + 8), rel=0.2)  # warm-up
+
+
+@pytest.mark.usefixtures("no_onnx")
+@pytest.mark.parametrize("own_recipe", [False, True])
+def test_what_a_teacher_said_counts_as_before(own_recipe: bool, run: Path, tmp_path: Path) -> None:
+    """Its answers are all wrong here, and the network comes to believe them."""
+    data = load("embedded", limit=400, seed=0)
+    wrong = torch.nn.functional.one_hot((torch.from_numpy(data.labels) + 1) % 10, 10).float()
+    write_targets(run / TARGETS, wrong)
+    teacher = TeacherRecord("ResNet", 700_000, 9_000, "ab12", 900, {VALID: 99.0}, True)
+    records = [replace(r, teacher=teacher) if r.name == "model-1" else r for r in read_networks(run)]
+    (run / "networks.json").write_text(networks_text(records))
+    (tmp_path / "mine.toml").write_text("lr = 0.1\nbatch_size = 32\n")
+    found = finish(run, "model-1", steps=STEPS, recipe=tmp_path / "mine.toml" if own_recipe else None)
+    trained = sorted((run / "networks").iterdir(), key=lambda path: path.stat().st_mtime)[-1]
+    assert ("targets" in read_settings(trained)) == (not own_recipe)
+    assert found.replaced == own_recipe  # validation images decide
 
 
 # --- what it leaves alone ---------------------------------------------------------------------------------------------

@@ -97,6 +97,41 @@ def test_a_search_of_seconds_ends_with_a_model(minutes: float, tmp_path: Path) -
     assert resume(tmp_path / "run").to_json() == found.to_json()
 
 
+def test_a_teacher_without_a_race_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a teacher needs a race, for which 3 s are too short here"):
+        search(**TIMED, minutes=0.05, teacher=True, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_teacher_that_is_killed_goes_on_and_its_student_learns_from_it(tmp_path: Path) -> None:
+    """Two searches that decide alike end with the same weights, one of them after a kill in the teacher's training."""
+    run, settings = tmp_path / "run", {**TIMED, "minutes": 0.6, "augment": "light", "teacher": True, "keep": 1}
+    plan = RACE.replace("finish=5.0", "finish=5.0, teacher=8.0")
+    killed(settings, run, lambda run: any(d["decision"].startswith("teach") for d in decisions(run)), plan)
+    told = decisions(run)
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy, ignore=shutil.ignore_patterns("*.lock"))
+    found = resume(run)
+    assert isinstance(found, SearchResult)
+    assert decisions(run)[: len(told)] == told
+    (best,) = [n for n in found.networks if n.recommended]
+    teacher = best.teacher
+    assert teacher is not None
+    assert best.macs is not None
+    assert 2 * best.macs < teacher.macs <= 7 * 100_000  # the other of the last two may have had its size
+    assert teacher.steps == sum(d["steps"]["teacher"] for d in decisions(run) if d["decision"].startswith("teach"))
+    assert (run / "networks" / teacher.key / "weights.safetensors").exists()
+    assert teacher.asked == (run / "targets.safetensors").exists()
+    last = [read_settings(run / "networks" / key) for key in best.trainings]
+    assert ["targets" in training for training in last] == [False] * (len(last) - 1) + [teacher.asked]
+    if teacher.asked:
+        assert last[-1]["recipe"].get("label_smoothing", 0.0) == 0.0
+    (copy / "decisions.jsonl").write_bytes((run / "decisions.jsonl").read_bytes())
+    resume(copy)
+    assert (run / "finished.json").read_bytes() == (copy / "finished.json").read_bytes()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("evidence", ["short", "full", "none"])
 def test_a_race_killed_in_any_round_goes_on_as_it_was_decided(evidence: str, tmp_path: Path) -> None:

@@ -19,13 +19,14 @@ from supernetic.jobs.compare.train import inherited_file
 from supernetic.jobs.search.forecast import later_error
 from supernetic.jobs.search.plan import SearchPlan
 from supernetic.jobs.search.race import Race
+from supernetic.jobs.search.teacher import Teacher
 from supernetic.jobs.time_plan import PLANNED_SHARE
 from supernetic.networks.baselines import Baseline
 from supernetic.networks.pool import Trained
 from supernetic.progress import Event, ignore
 from supernetic.runs.directory import Run, open_run
 from supernetic.runs.files import DECISIONS, TIMINGS, TRAINED_NETWORKS
-from supernetic.runs.records import NetworkRecord, networks_text, read_trained_networks
+from supernetic.runs.records import NetworkRecord, TeacherRecord, networks_text, read_trained_networks
 from supernetic.spaces.macro import Macro
 
 ACCURACY = "valid/accuracy"
@@ -59,12 +60,21 @@ class Trainings:
     parts: list[tuple[float, float]] = field(default_factory=list)  # of the schedule, by call
     accuracy: dict[str, float] = field(default_factory=dict)  # by key
     metric: str = ACCURACY  # that decides
+    targets: list[Path | None] = field(default_factory=list)  # of a teacher, by training
 
     def training(
-        self, network: str, steps: int, start: Path, processes: int, part: tuple[float, float], earlier: int
+        self,
+        network: str,
+        steps: int,
+        start: Path,
+        processes: int,
+        part: tuple[float, float],
+        earlier: int,
+        targets: Path | None,
     ) -> Any:
         name = network.partition("+")[0]
         assert earlier == 1 + network.count("+")
+        self.targets.append(targets)
         return SimpleNamespace(name=name, steps=steps, start=start, processes=processes, part=part)
 
     def train_all(self, trainings: Sequence[Any], directory: Path, **_: Any) -> list[Trained]:
@@ -347,6 +357,37 @@ def test_the_better_ones_go_on_and_the_best_to_the_end(trainings: Trainings, run
     assert best.first == {ACCURACY: 60, "valid/cross_entropy": 1.0}
     assert found["candidate-1"].first_key is None
     assert found["candidate-1"].steps == 100
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_winner_learns_from_its_teacher(
+    asked: bool, trainings: Trainings, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher = TeacherRecord("ResNet", 7000, 50, "teacher", 900, {ACCURACY: 99.0}, asked)
+    expected: list[float] = []
+
+    def teach(_: Teacher, run: Run, student: str, accuracy: float) -> tuple[TeacherRecord, Path | None]:
+        assert student == "candidate-3++"  # after all rounds
+        expected.append(accuracy)
+        return teacher, run.path / "targets.safetensors" if asked else None
+
+    monkeypatch.setattr(Teacher, "teach", teach)
+    found = finished(trainings, run, FIELD, replace(PLAN, teacher=50.0))
+    assert 70 < expected[0] < 100  # what it will know at the end, not what it knows now
+    assert found["model-1"].teacher == teacher
+    assert found["random-1"].teacher is None
+    rounds, last = trainings.targets[:5], trainings.targets[5:]
+    assert set(rounds) == {None}
+    assert set(last) == {run.path / "targets.safetensors" if asked else None}
+
+
+@pytest.mark.parametrize("steps", [{"teacher": 9, "other": 9}, {"resnet": 9}, {"teacher": 9, "processes": 7}])
+def test_decisions_about_a_teacher_are_checked(steps: Any, trainings: Trainings, run: Run) -> None:
+    run.append(DECISIONS, [{"decision": "teach-1", "steps": steps}])
+    student = Macro(channels=8, classes=10, resolution=8).blueprint((0,) * 8)
+    teacher = Teacher(race(trainings).comparison, replace(PLAN, teacher=9.0), lambda: 20.0, ignore)
+    with pytest.raises(RunError, match=r"the training of a teacher names .*: it is not of this run"):
+        teacher.teach(run, student, 50.0)
 
 
 def test_ties_are_broken_by_cross_entropy(trainings: Trainings, run: Run) -> None:

@@ -63,6 +63,7 @@ class NetworkTrainings:
         processes: int = 1,
         part: tuple[float, float] = WHOLE,
         earlier: int = 0,
+        targets: Path | None = None,
     ) -> Training:
         """The training of a network.
 
@@ -74,6 +75,8 @@ class NetworkTrainings:
             part: Which part of a linear schedule these steps are, from 0 to 1: the learning rate goes on falling from
                 one part to the next.
             earlier: Trainings of the network before this one. Each has batches and augmented images of its own.
+            targets: What a teacher says of the training images, as `networks.taught` keeps it. Its answers are smooth,
+                so labels are not smoothed as well.
         """
         from ...networks.pool import Training
 
@@ -83,10 +86,12 @@ class NetworkTrainings:
             first, last = (recipe.lr + (recipe.lr_end - recipe.lr) * at for at in part)
             warmup = "0 steps" if part[0] else recipe.warmup
             recipe = replace(recipe, lr=first, lr_end=last, warmup=warmup)
+        if targets is not None:
+            recipe = replace(recipe, label_smoothing=0.0)
         seed = int(np.random.SeedSequence([self.seed, earlier]).generate_state(1)[0]) if earlier else self.seed
         return Training(
             network, recipe, seed, self.loading, start, self.dataset.fingerprint, processes,
-            self.hardware.device, self.hardware.precision,
+            self.hardware.device, self.hardware.precision, targets=targets,
         )  # fmt: skip
 
     @property

@@ -37,6 +37,7 @@ class LastTraining:
         left: Seconds until it must end, by the clock.
         pace: Seconds per step of a network, by its name.
         train: Trains networks for so many steps each, by so many processes, as a part of the schedule (from 0 to 1).
+        name: Of its decisions.
     """
 
     workers: int
@@ -46,6 +47,7 @@ class LastTraining:
     left: Callable[[], float]
     pace: Callable[[str], float]
     train: Callable[[Mapping[str, int], int, tuple[float, float]], None]
+    name: str = "finish"
 
     def run(self, run: Run, names: Sequence[str], together: Callable[[], float]) -> list[str]:
         """Train networks to the end of the time.
@@ -72,13 +74,13 @@ class LastTraining:
             share = (self.left() - start) / (parts - done) * at_once
             return {n: steps_in(share, self.pace(n)) for n in names}
 
-        steps = decided(run, "finish-1", first_lengths)
+        steps = decided(run, f"{self.name}-1", first_lengths)
         processes = steps.pop(PROCESSES, 1)
         parts = self._parts(processes)
         self.train(steps, processes, (0.0, 1 / parts))
         at_once = min(1.0, self.workers / processes / len(steps))
         for done in range(1, parts):
-            steps = decided(run, f"finish-{done + 1}", partial(further_lengths, done, list(steps), at_once))
+            steps = decided(run, f"{self.name}-{done + 1}", partial(further_lengths, done, list(steps), at_once))
             self.train(steps, processes, (done / parts, (done + 1) / parts))
         return list(steps)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError, RunError
 from ...progress import OnEvent
 from ...runs.directory import read_settings, require_settings
-from ...runs.files import BEFORE, EXPORTED, NETWORK_TRAININGS, SETTINGS, TRUST, WEIGHTS
+from ...runs.files import BEFORE, EXPORTED, NETWORK_TRAININGS, SETTINGS, TARGETS, TRUST, WEIGHTS
 from ...runs.records import NetworkRecord, networks_of, read_finished, read_json, read_networks, read_trust
 from ..compare.candidates import BASELINE
 from ..compare.comparison import ACCURACY
@@ -52,6 +52,12 @@ class Subject:
         if self.record.exports_inherited:
             return inherited_file(self.run, self.record.name)
         return self.run / NETWORK_TRAININGS / str(self.record.key) / WEIGHTS
+
+    @property
+    def targets(self) -> Path | None:
+        """What a teacher says of the training images, if the network has learnt from one."""
+        teacher = self.record.teacher
+        return self.run / TARGETS if teacher is not None and teacher.asked else None
 
     @property
     def network(self) -> Network:

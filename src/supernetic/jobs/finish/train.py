@@ -40,7 +40,8 @@ class FurtherTraining:
         trainings: How it is trained; the seed differs from part to part.
         plan: For how long.
         entropy: Numbers that the seeds are made of.
-        goes_on: Whether the learning rate begins where that of one long training would be; else where the recipe says.
+        goes_on: Whether the learning rate begins where that of one long training would be, and a teacher's answers
+            count as before; else the recipe says where it begins, and labels alone count.
         send: Receives progress.
     """
 
@@ -95,7 +96,9 @@ class FurtherTraining:
         if self.goes_on and self.parts == 0:
             self._lower_rate(round(number / part[1]))
         seed = int(np.random.SeedSequence([*self.entropy, self.parts]).generate_state(1)[0])
-        task = replace(self.trainings, seed=seed).training(self.blueprint, number, start, processes, part)
+        targets = self.subject.targets if self.goes_on else None  # with a recipe of the user's, labels alone count
+        made = replace(self.trainings, seed=seed)
+        task = made.training(self.blueprint, number, start, processes, part, targets=targets)
         (trained,) = train_all(
             [task],
             self.subject.run / NETWORK_TRAININGS,

@@ -35,6 +35,7 @@ from ...runs.trust import opens_runs
 from ...samplers.step import Sampler
 from ...searchers import Searcher, SearchProblem
 from ...space import Arch, Space
+from ...text import duration
 from ...tracking import Track
 from ..compare.candidates import BASELINE, Candidate, candidates
 from ..compare.comparison import COMPARE, RECALIBRATION_IMAGES, Comparison
@@ -99,6 +100,7 @@ def search(
     start: str | None = None,
     supernet: str = "auto",
     evidence: str = "short",
+    teacher: bool = False,
     augment: str = "auto",
     retrain: str = "auto",
     baselines: Sequence[str | Path] = (),
@@ -155,6 +157,7 @@ def search(
             where there is no time limit.
         evidence: `short`: controls are trained for as long as all networks are in the first round of the race; `full`:
             for as long as the recommended model; `none`: there are no controls but the user's own.
+        teacher: Spend part of the time on a larger network, from whose answers the recommended model learns.
         augment: How training images vary: `none`, `light`, `light+flip`, ..., or `auto`: mirrored only if a measurement
             shows that mirroring does not change what they mean. A recipe file's own setting comes before `auto`.
         retrain: `scratch`, `inherit` (from the supernet's weights), `none`, or `auto`: by the space's sharing. Where
@@ -201,7 +204,7 @@ def search(
     """
     request = SearchRequest(
         data=source_of(data), space=space, objectives=objectives, where=where, minutes=minutes, keep=keep,
-        start=start, supernet=supernet, evidence=evidence, augment=augment,
+        start=start, supernet=supernet, evidence=evidence, teacher=teacher, augment=augment,
         preset=preset, searcher=searcher, evaluator=evaluator, population=population, generations=generations,
         evaluations=evaluations, retrain=retrain, baselines=baselines, recipe=recipe,
         retrain_recipe=retrain_recipe, steps=steps, network_steps=network_steps, sampler=sampler,
@@ -343,13 +346,20 @@ class SearchJob(Job[SearchPlan, SearchResult]):
         models = request.models
         population, generations = self._sizes()
         if request.minutes is not None and trains:
-            return plan_by_time(
+            plan = plan_by_time(
                 self._speed(), request.minutes, models=models, workers=self.workers, supernet=self.supernet,
                 least_steps=MIN_SUPERNET_STEPS if self.start is None else MIN_STARTED_STEPS,
                 controls=0 if request.evidence == NO_EVIDENCE else CONTROL_KINDS,
                 room=count_networks(self.space, self.goals.where), spent=spent, searcher=(population, generations),
+                teacher=request.teacher,
                 requested={TRAIN: request.steps, SEARCH: request.evaluations, COMPARE: request.network_steps},
             )  # fmt: skip
+            if request.teacher and not plan.teacher:
+                raise InputError(
+                    f"a teacher needs a race, for which {duration(plan.limit)} are too short here: give more minutes "
+                    "or leave the teacher out"
+                )
+            return plan
         if request.minutes is not None:
             return plan_untrained(
                 self._speed(), request.minutes, models=models, workers=self.workers, spent=spent,

@@ -18,7 +18,19 @@ from typing import Any
 
 from ...text import duration
 from ..speed import Speed
-from ..time_plan import COMPARE, EXPORT, EXPORT_S, FINISH, PLANNED_SHARE, REPORT_S, SEARCH, TEST, TRAIN, TimePlan
+from ..time_plan import (
+    COMPARE,
+    EXPORT,
+    EXPORT_S,
+    FINISH,
+    PLANNED_SHARE,
+    REPORT_S,
+    SEARCH,
+    TEACH,
+    TEST,
+    TRAIN,
+    TimePlan,
+)
 from .score import MAX_REFERENCES
 
 POPULATION, GENERATIONS = 50, 20
@@ -33,6 +45,7 @@ NETWORKS_PER_ROOT_SECOND = 0.6  # networks in a race, for the root of its proces
 MAX_NETWORKS = 18  # in a race
 MIN_RACE_S = 24.0  # processor-seconds: below this the time is better spent on a single network
 MIN_FINISH_S = 5.0
+TEACHER_SHARE = 0.4  # of the time that is left after the race, where there is a teacher
 MIN_EVALUATIONS, FEWEST_EVALUATIONS = 12, 4  # of a search before a race; where there is none
 MIN_SUPERNET_STEPS = 100
 
@@ -52,6 +65,7 @@ class SearchPlan(TimePlan):
     sizes: tuple[int, ...] = ()  # networks of each round
     cheaper: float = 0.0  # processor-seconds for each model beside the recommended one, once the race is over
     finish: float = 0.0  # seconds in which the recommended model is trained to the end
+    teacher: float = 0.0  # seconds for a teacher that it learns from; 0: there is none
     limit: float = 0.0  # seconds for everything; 0: no limit
     start: float = 0.0  # seconds until a training is at work in another process
     augment: str = ""  # how training images vary
@@ -71,11 +85,13 @@ class SearchPlan(TimePlan):
             "sizes": list(self.sizes),
             "cheaper": round(self.cheaper, 2),
             "finish": round(self.finish, 1),
+            "teacher": round(self.teacher, 1),
             "seconds": {k: round(s, 1) for k, s in self.seconds.items()},
         }
         table = {**dataclasses.asdict(self), **rounded}
-        if not self.head_images:  # recorded where there is one: plans from before it was there stay valid
-            del table["head_images"]
+        absent = [name for name in ("head_images", "teacher") if not table[name]]
+        for name in absent:  # recorded where there is one: plans from before it was there stay valid
+            del table[name]
         return table
 
     def lines(self) -> list[str]:
@@ -84,7 +100,8 @@ class SearchPlan(TimePlan):
             TRAIN: f"train the supernet: {self.supernet_steps:,} steps",
             SEARCH: f"search: {self.evaluations:,} networks, {self.population} a generation",
             COMPARE: self._race_line(),
-            FINISH: "train the recommended model to the end",
+            TEACH: "train a larger network as a teacher",
+            FINISH: f"train the recommended model to the end{', taught by it' if self.teacher else ''}",
             TEST: "test every network",
             EXPORT: f"export {_count(self.models, 'model')} and report",
         }
@@ -95,6 +112,7 @@ class SearchPlan(TimePlan):
             TRAIN: not self.supernet_steps,
             SEARCH: not self.evaluations,
             COMPARE: not self.networks or (bool(self.rounds) and self.networks == 1),
+            TEACH: not self.teacher,
             FINISH: not self.finish,
         }
         texts = {k: text for k, text in texts.items() if not left_out.get(k)}
@@ -176,6 +194,7 @@ def plan_by_time(
     room: int | None = None,
     most: int = POPULATION * GENERATIONS,
     spent: float = 0.0,
+    teacher: bool = False,
     searcher: tuple[int | None, int | None] = (None, None),
     requested: Mapping[str, int | None] | None = None,
 ) -> SearchPlan:
@@ -192,6 +211,7 @@ def plan_by_time(
         room: How many different networks satisfy the limits, if that is known.
         most: Evaluations beyond which more do not help.
         spent: Seconds of the time that are over already.
+        teacher: Whether the winner has one, if there is a race.
         searcher: Population and generations, if the user set them.
         requested: Steps of the supernet, evaluations, or steps of each network in the first round, that the user set
             (`train`, `search`, `compare`).
@@ -225,6 +245,9 @@ def plan_by_time(
         cheaper = max(0.0, CHEAPER_SHARE * left)
     extra = ceil((models - 1) / workers) * cheaper
     seconds[FINISH] = max(MIN_FINISH_S, left - sum(v for k, v in seconds.items() if k != EXPORT))
+    finish = max(MIN_FINISH_S, seconds[FINISH] - extra)
+    taught = TEACHER_SHARE * finish if teacher and races else 0.0
+    seconds |= {TEACH: taught, FINISH: seconds[FINISH] - taught}
     return SearchPlan(
         supernet_steps=supernet_steps,
         population=population,
@@ -236,7 +259,8 @@ def plan_by_time(
         rounds=rounds,
         sizes=sizes,
         cheaper=cheaper,
-        finish=max(MIN_FINISH_S, seconds[FINISH] - extra),
+        finish=finish - taught,
+        teacher=taught,
         limit=limit,
         start=round(speed.start, 1),
         seconds=seconds,

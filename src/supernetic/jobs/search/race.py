@@ -33,6 +33,7 @@ from ...runs.records import (
     TRAINED,
     MetricValues,
     NetworkRecord,
+    TeacherRecord,
     networks_text,
     read_trained_networks,
 )
@@ -44,6 +45,7 @@ from ..speed import step_seconds, together_seconds
 from ..time_plan import EXPORT, FINISH, PLANNED_SHARE, TEST
 from .forecast import later_error
 from .plan import SearchPlan
+from .teacher import Teacher
 
 if TYPE_CHECKING:
     from ...networks.pool import Training
@@ -200,6 +202,7 @@ class Race:
         send: OnEvent,
         processes: int = 1,
         part: tuple[float, float] = WHOLE,
+        targets: Path | None = None,
     ) -> None:
         """Train networks further, and note in their records what came of it."""
         from ...networks.pool import train_all
@@ -214,7 +217,7 @@ class Race:
             send(Event(FINISH, item=names[i], done=done, total=total))
 
         trained = train_all(
-            [self._further(run.path, records[n], steps[n], processes, part) for n in names],
+            [self._further(run.path, records[n], steps[n], processes, part, targets) for n in names],
             run.path / NETWORK_TRAININGS,
             workers=self.plan.workers,
             progress=report,
@@ -235,12 +238,18 @@ class Race:
             )
 
     def _further(
-        self, run: Path, record: NetworkRecord, steps: int, processes: int, part: tuple[float, float]
+        self,
+        run: Path,
+        record: NetworkRecord,
+        steps: int,
+        processes: int,
+        part: tuple[float, float],
+        targets: Path | None,
     ) -> Training:
         """The next training of a network: from the weights that it has, with batches of its own."""
         path = run / NETWORK_TRAININGS / str(record.key)
         earlier = len(record.trainings)
-        return self.comparison.training(_blueprint(path), steps, path / WEIGHTS, processes, part, earlier)
+        return self.comparison.training(_blueprint(path), steps, path / WEIGHTS, processes, part, earlier, targets)
 
     def _pace(self, run: Path, record: NetworkRecord) -> float:
         """Seconds per step in the training before."""
@@ -304,21 +313,42 @@ class Race:
             names += [n for n, r in records.items() if n != best and r.role not in (CHOSEN, BASELINE) and not r.failed]
         alone = len(names) == 1
 
+        def left() -> float:
+            return self._left(run, perf_counter() - begin)
+
+        teacher, targets = self._teach(run, records, running, left, send) if self.plan.teacher else (None, None)
+
         def train(steps: Mapping[str, int], processes: int, part: tuple[float, float]) -> None:
-            self._train(run, records, steps, send, processes, part)
+            self._train(run, records, steps, send, processes, part, targets)
 
         last = LastTraining(
             workers, self.plan.finish, self.plan.start, self.comparison.recipe.schedule == "linear",
-            left=lambda: self._left(run, perf_counter() - begin),
+            left=left,
             pace=lambda name: self._pace(run.path, records[name]),
             train=train,
         )  # fmt: skip
-        last.run(
+        finished = last.run(
             run,
             running[:workers] if alone else names,
             lambda: self._together(run.path, records[best]) if alone else inf,
         )
+        for name in finished:
+            records[name] = replace(records[name], teacher=teacher)
         return min((n for n, r in records.items() if self._can_be_handed_over(r)), key=self._standing(records))
+
+    def _teach(
+        self,
+        run: Run,
+        records: dict[str, NetworkRecord],
+        running: Sequence[str],
+        left: Callable[[], float],
+        send: OnEvent,
+    ) -> tuple[TeacherRecord | None, Path | None]:
+        """Train a teacher of the winner, and say what the winner is to learn from."""
+        best = records[running[0]]
+        student = _blueprint(run.path / NETWORK_TRAININGS / str(best.key))
+        expected = 100 - self._expected(records, running, len(best.trainings))[best.name]
+        return Teacher(self.comparison, self.plan, left, send).teach(run, student, expected)
 
     def _together(self, run: Path, record: NetworkRecord) -> float:
         """Seconds per step of the winner if all processes train it together; infinite if that is not worth while."""

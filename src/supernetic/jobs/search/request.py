@@ -12,6 +12,7 @@ from ...errors import InputError, UnknownNameError
 from ...evaluators import Evaluator
 from ...families.efficientnet_lite import PRETRAINED
 from ...objective import Constraint, Objective
+from ...parallel.workers import on_cluster
 from ...samplers.step import Sampler
 from ...searchers import Searcher
 from ...space import Space
@@ -38,6 +39,7 @@ class SearchRequest(Request):
     start: str | None = None
     supernet: str = "auto"
     evidence: str = "short"
+    teacher: bool = False
     augment: str = "auto"
     preset: str | None = None
     searcher: str | Searcher = "nsga2"
@@ -81,8 +83,25 @@ class SearchRequest(Request):
         if self.supernet not in SUPERNET_MODES:
             raise UnknownNameError("choice of a supernet", self.supernet, SUPERNET_MODES)
         require_mode(self.int8)
+        if self.teacher:
+            self._check_teacher()
         if self.start is not None:
             self._check_start(self.start)
+
+    def _check_teacher(self) -> None:
+        """Whether nothing contradicts a teacher."""
+        others = {
+            "no minutes": self.minutes is None,
+            "evidence full, which trains controls as the model is trained": self.evidence == "full",
+            f"start {self.start}": self.start is not None,
+            "retrain none": self.retrain == "none",
+            "balance weights": self.balance == "weights",
+            "a cluster": on_cluster(),
+        }
+        if got := next((what for what, given in others.items() if given), ""):
+            raise InputError(
+                f"a teacher is for a search with minutes that trains its models by labels on one machine, got {got}"
+            )
 
     def _check_start(self, start: str) -> None:
         """Whether a pretrained network is known, and nothing contradicts it."""
