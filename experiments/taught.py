@@ -7,9 +7,9 @@ A search of an hour trains its winner until it hardly learns any more. Would par
 teacher beyond the limit on MACs? `teacher` is a ResNet of about 20 M MACs that is trained for as long as such a search
 could spare. Its students have at most 3 M MACs. `answers` and `answers-long` learn mostly from its answers. `long` and
 `longest` learn from labels alone: for as many steps as the second of these, and for about as long as teacher and
-student together. `cutout` is `long` with squares cut out of its images, the other thing to try against learning by heart. All
-have the recipe of a search; taught ones have no label smoothing, as the teacher's answers are smooth. Validation images
-compare; test images are not used. One seed.
+student together. `cutout` is `long` with squares cut out of its images, the other thing to try against learning by
+heart. All have the recipe of a search; taught ones have no label smoothing, as the teacher's answers are smooth.
+Validation images compare; test images are not used. One seed.
 """
 
 from __future__ import annotations
