@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from supernetic.lab.result import StudyResult, numbers
@@ -29,6 +30,13 @@ def test_a_result_is_told_to_people_and_to_programs() -> None:
     assert "-0.500 ±0.100" in text
     assert "failed: none, seed 1: diverged" in text
     assert json.loads(json.dumps(RESULT.to_json()))["table"]["identity"]["tau_a"]["sd"] is None
+
+
+def test_large_numbers_do_not_run_into_one_another() -> None:
+    large = {"mean": 1_687_504.0, "sd": 0.0}
+    table = {"none": {"macs": large, "params": large}, "identity": {"macs": large, "params": large}}
+    told = str(replace(RESULT, table=table, shown=("macs", "params")))
+    assert told.count("  1687504.000 ±0.000  1687504.000 ±0.000\n") == 2
 
 
 def test_the_record_agrees_with_the_tables(finished: Path) -> None:

@@ -74,13 +74,15 @@ class StudyResult(Result):
         if not shown:
             return []
         width = max(len(v) for v in self.variants)
-        columns = [max(16, len(m) + 2) for m in shown]
-        head = "".join(f"{m:>{w}}" for m, w in zip(shown, columns, strict=True))
-        rows = [
-            f"  {variant:<{width}}" + "".join(f"{_cell(ms.get(m)):>{w}}" for m, w in zip(shown, columns, strict=True))
-            for variant, ms in self.table.items()
+        lines = [shown, *([_cell(metrics.get(m)) for m in shown] for metrics in self.table.values())]
+        columns = [max(16, *(len(cell) + 2 for cell in column)) for column in zip(*lines, strict=True)]
+        return [
+            "",
+            *(
+                f"  {variant:<{width}}" + "".join(f"{cell:>{w}}" for cell, w in zip(cells, columns, strict=True))
+                for variant, cells in zip(("", *self.table), lines, strict=True)
+            ),
         ]
-        return ["", f"  {'':<{width}}{head}", *rows]
 
 
 def planned_result(plan: Study, trainings: Sequence[Training], done: int, seconds: float | None) -> StudyResult:
