@@ -33,7 +33,7 @@ def test_a_result_is_told_to_people_and_to_programs() -> None:
 
 
 def test_large_numbers_do_not_run_into_one_another() -> None:
-    large = {"mean": 1_687_504.0, "sd": 0.0}
+    large: dict[str, float | None] = {"mean": 1_687_504.0, "sd": 0.0}
     table = {"none": {"macs": large, "params": large}, "identity": {"macs": large, "params": large}}
     told = str(replace(RESULT, table=table, shown=("macs", "params")))
     assert told.count("  1687504.000 ±0.000  1687504.000 ±0.000\n") == 2
