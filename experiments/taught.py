@@ -28,16 +28,13 @@ from prospects import SPACE, dataset, pace
 from record import Record
 
 from supernetic import catalog
-from supernetic.blueprint import Blueprint
 from supernetic.costs.macs import cost
-from supernetic.datasets.batches import Batches
 from supernetic.jobs.compare.steps import network_recipe
 from supernetic.jobs.time_plan import rescale_recipe
 from supernetic.networks.controls import resnet
-from supernetic.networks.scores import Logits
 from supernetic.networks.taught import mixed_targets, read_targets, write_targets
-from supernetic.networks.training import measure, one_thread, training
-from supernetic.nn.network import Network, build
+from supernetic.networks.training import logits_of, measure, one_thread, training
+from supernetic.nn.network import build
 from supernetic.runs.directory import append_records, read_records
 from supernetic.training.schedule import plan_of
 
@@ -70,7 +67,7 @@ def trained(name: str) -> dict[str, Any]:
             if at.step % 1000 == 0:
                 print(name, at.step, at.steps, float(at.loss), round(process_time() - begin), flush=True)
         found = measure(network.eval(), blueprint.resolution, data, ("valid/accuracy", "valid/cross_entropy"))
-        answers = mirrored_logits(network, blueprint)
+        answers = logits_of(network, blueprint.resolution, data, "train", mirrored=True)
         if name == TEACHER:
             write_targets(RUNS / "logits.safetensors", torch.from_numpy(answers))
         spent = process_time() - begin
@@ -81,15 +78,6 @@ def trained(name: str) -> dict[str, Any]:
         "valid": round(found["valid/accuracy"], 2), "cross_entropy": round(found["valid/cross_entropy"], 4),
         "seconds": round(spent, 1),
     }  # fmt: skip
-
-
-@torch.inference_mode()
-def mirrored_logits(network: Network, blueprint: Blueprint) -> Logits:
-    """What a network says of the training images, as they are and mirrored, on average."""
-    batches = Batches(dataset(), "train", 256, resolution=blueprint.resolution)
-    said = [(network(x) + network(x.flip(3))) / 2 for x, _ in batches.evaluate()]
-    logits: Logits = torch.cat(said).numpy()
-    return logits
 
 
 def record(done: dict[str, dict[str, Any]]) -> None:

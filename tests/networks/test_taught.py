@@ -9,7 +9,7 @@ import torch
 from supernetic.datasets import load
 from supernetic.datasets.batches import Batches
 from supernetic.errors import RunError
-from supernetic.networks.taught import Taught, answers_of, mixed_targets, read_targets, write_targets
+from supernetic.networks.taught import Taught, mixed_targets, read_targets, write_targets
 from supernetic.training.checkpoint import write
 from supernetic.training.loss import label_loss
 
@@ -37,20 +37,6 @@ def test_targets_of_other_data_are_refused() -> None:
     dataset = load("embedded", limit=200)
     with pytest.raises(RunError, match=r"targets are \(3, 10\) numbers, and those of the data \(200, 10\)"):
         Taught(Batches(dataset, "train", 16), torch.ones(3, 10) / 10)
-
-
-def test_a_teacher_may_see_mirrored_images_too() -> None:
-    class LeftHalf(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return x[:, 0, :, :4].flatten(1)
-
-    dataset = load("embedded", limit=100)
-    x = torch.cat([x for x, _ in Batches(dataset, "train", 7, resolution=8).evaluate()])
-    as_it_is = answers_of(LeftHalf(), 8, dataset, "cpu", mirrored=False)
-    assert np.array_equal(as_it_is, x[:, 0, :, :4].flatten(1))
-    both = answers_of(LeftHalf(), 8, dataset, "cpu", mirrored=True)
-    assert np.allclose(both, (x[:, 0, :, :4] + x[:, 0].flip(2)[:, :, :4]).flatten(1) / 2)
-    assert not np.allclose(both, as_it_is)
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from supernetic.datasets import load
+from supernetic.datasets.batches import Batches
 from supernetic.networks.training import logits_of, one_thread, training
 from supernetic.nn.network import build
 from supernetic.spaces.macro import Macro
@@ -40,3 +41,17 @@ def recall_of_a_small_class(balance: str) -> float:
 def test_small_classes_are_learned_where_classes_are_balanced() -> None:
     plain, weights, sampling = map(recall_of_a_small_class, ("none", "weights", "sampling"))
     assert plain < 0.1 < 0.3 < min(weights, sampling)
+
+
+def test_a_network_may_see_mirrored_images_too() -> None:
+    class LeftHalf(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x[:, 0, :, :4].flatten(1)
+
+    dataset = load("embedded", limit=100)
+    x = torch.cat([x for x, _ in Batches(dataset, "train", 7, resolution=8).evaluate()])
+    as_it_is = logits_of(LeftHalf(), 8, dataset, "train")
+    assert np.array_equal(as_it_is, x[:, 0, :, :4].flatten(1))
+    both = logits_of(LeftHalf(), 8, dataset, "train", mirrored=True)
+    assert np.allclose(both, (x[:, 0, :, :4] + x[:, 0].flip(2)[:, :, :4]).flatten(1) / 2)
+    assert not np.allclose(both, as_it_is)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..datasets.batches import Batches
 from ..datasets.dataset import Dataset
@@ -22,7 +22,6 @@ from ..training.checkpoint import read, write
 from .scores import Logits
 
 NAME = "targets"  # of the tensor in a file
-ANSWERED_BATCH_IMAGES = 256  # images that a teacher sees at a time
 
 
 class Taught:
@@ -49,28 +48,6 @@ class Taught:
         """Images, and their targets."""
         x, _ = self.batches.batch(step)
         return x, self.targets[torch.from_numpy(self.batches.rows(step))].to(x.device)
-
-
-@torch.inference_mode()
-def answers_of(teacher: nn.Module, resolution: int, dataset: Dataset, device: str, *, mirrored: bool) -> Logits:
-    """What a teacher says of the training images.
-
-    Args:
-        teacher: In evaluation mode.
-        resolution: Of its images.
-        dataset: The images.
-        device: Where it is, and answers.
-        mirrored: Whether it sees every image mirrored too; the mean of both answers counts.
-
-    Returns:
-        Logits, in the order of the split `train`.
-    """
-    batches = Batches(dataset, "train", ANSWERED_BATCH_IMAGES, device=torch.device(device), resolution=resolution)
-    said: list[Tensor] = [
-        (teacher(x) + teacher(x.flip(3))) / 2 if mirrored else teacher(x) for x, _ in batches.evaluate()
-    ]
-    logits: Logits = torch.cat(said).float().cpu().numpy()
-    return logits
 
 
 def mixed_targets(dataset: Dataset, logits: Logits, share: float, temperature: float = 1.0) -> Tensor:

@@ -88,10 +88,23 @@ def measure(network: nn.Module, resolution: int, dataset: Dataset, metrics: Sequ
 
 
 @torch.inference_mode()
-def logits_of(network: nn.Module, resolution: int, dataset: Dataset, split: str) -> Logits:
-    """Logits of a split's images, in the order of the split, computed where the network is."""
+def logits_of(network: nn.Module, resolution: int, dataset: Dataset, split: str, *, mirrored: bool = False) -> Logits:
+    """Logits of a split's images, computed where the network is.
+
+    Args:
+        network: In evaluation mode.
+        resolution: Of its images.
+        dataset: The images.
+        split: The split.
+        mirrored: Whether it sees every image mirrored too; the mean of both logits counts.
+
+    Returns:
+        One row an image, in the order of the split.
+    """
     batches = Batches(dataset, split, VALIDATION_BATCH_IMAGES, device=device_of(network), resolution=resolution)
-    outputs: list[Tensor] = [network(x) for x, _ in batches.evaluate()]
+    outputs: list[Tensor] = [
+        (network(x) + network(x.flip(3))) / 2 if mirrored else network(x) for x, _ in batches.evaluate()
+    ]
     logits: Logits = torch.cat(outputs).float().cpu().numpy()
     return logits
 

@@ -1,7 +1,6 @@
 """A teacher: a network beyond the limits that is trained first, so that the winner of the race learns from its answers.
 
-It is a ResNet of several times the MACs, which nobody has to deploy. In equally many steps a taught network becomes
-better; whether that is worth the teacher's time depends on how much time there is (docs/findings/teacher.md).
+It is a ResNet of several times the MACs, which nobody has to deploy. What was measured is in docs/findings/teacher.md.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from ...blueprint import Blueprint
 from ...costs.macs import cost
 from ...errors import RunError
+from ...metrics import label
 from ...objective import show_quantity
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
@@ -75,7 +75,7 @@ class Teacher:
         asked = knows > expected
         size = f"a ResNet of {show_quantity(costs.macs)} MACs"
         told = "the model learns from its answers" if asked else "no more than the model will: it is not asked"
-        self.send(Event(FINISH, f"the teacher, {size}, knows {knows:.1f} % of the validation images: {told}"))
+        self.send(Event(FINISH, f"the teacher, {size}, has {label(self.trainings.decides)} {knows:.1f}: {told}"))
         record = TeacherRecord(
             "ResNet", costs.macs, costs.params, trained.key, steps, numbers(trained.metrics) or {}, asked
         )
@@ -127,15 +127,16 @@ class Teacher:
 
     def _answers(self, run: Run, trained: Trained, network: Blueprint) -> Path:
         """Keep what the teacher says of the training images, mixed with their labels."""
-        from ...networks.taught import answers_of, mixed_targets, write_targets
+        from ...datasets.augment import parse
+        from ...networks.taught import mixed_targets, write_targets
+        from ...networks.training import logits_of, one_thread
 
         path = run.path / TARGETS
         if not path.exists():
-            trainings = self.trainings
-            teacher = trained.load().to(trainings.hardware.device)
-            mirrored = "flip" in self.plan.augment.split("+")
-            logits = answers_of(
-                teacher, network.resolution, trainings.dataset, trainings.hardware.device, mirrored=mirrored
-            )
-            write_targets(path, mixed_targets(trainings.dataset, logits, ANSWERS_SHARE))
+            dataset, teacher = self.trainings.dataset, trained.load().to(self.trainings.hardware.device)
+            with one_thread():
+                logits = logits_of(
+                    teacher, network.resolution, dataset, "train", mirrored=parse(self.plan.augment).flip
+                )
+            write_targets(path, mixed_targets(dataset, logits, ANSWERS_SHARE))
         return path
