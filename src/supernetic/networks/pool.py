@@ -188,6 +188,12 @@ def training_seconds(path: Path) -> tuple[float, int]:
     return sum(float(r["seconds"]) for r in laps), max((int(r["step"]) for r in laps), default=0)
 
 
+def training_pace(path: Path) -> float:
+    """Seconds per step of a finished training, by its directory."""
+    seconds, steps = training_seconds(path)
+    return seconds / max(1, steps)
+
+
 def read_trained(path: Path) -> Trained:
     """The result of a finished training."""
     try:

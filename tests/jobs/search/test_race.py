@@ -381,13 +381,33 @@ def test_the_winner_learns_from_its_teacher(
     assert set(last) == {run.path / "targets.safetensors" if asked else None}
 
 
-@pytest.mark.parametrize("steps", [{"teacher": 9, "other": 9}, {"resnet": 9}, {"teacher": 9, "processes": 7}])
+@pytest.mark.parametrize(
+    "steps", [{"teacher": 9, "other": 9}, {"resnet": 9}, {"teacher": 9, "processes": 7}, {"processes": 1}]
+)
 def test_decisions_about_a_teacher_are_checked(steps: Any, trainings: Trainings, run: Run) -> None:
     run.append(DECISIONS, [{"decision": "teach-1", "steps": steps}])
     student = Macro(channels=8, classes=10, resolution=8).blueprint((0,) * 8)
     teacher = Teacher(race(trainings).comparison, replace(PLAN, teacher=9.0), lambda: 20.0, ignore)
-    with pytest.raises(RunError, match=r"the training of a teacher names .*: it is not of this run"):
+    with pytest.raises(RunError, match=r"teach names .*: it is not of this run"):
         teacher.teach(run, student, 50.0)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "reason", "asked"), [(60.0, "", True), (50.0, "", False), (nan, "training diverged", None)]
+)
+def test_only_a_teacher_that_knows_more_is_asked(
+    accuracy: float, reason: str, asked: bool | None, trainings: Trainings, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    student = Macro(channels=8, classes=10, resolution=8).blueprint((0,) * 8)
+    trained = Trained("key", run.path / "key", {ACCURACY: accuracy}, reason)
+    monkeypatch.setattr(Teacher, "_train", lambda *_: (trained, 9))
+    monkeypatch.setattr(Teacher, "_answers", lambda *_: run.path / "answers")
+    told: list[str] = []
+    teacher = Teacher(race(trainings).comparison, PLAN, lambda: 20.0, lambda event: told.append(event.text))
+    record, targets = teacher.teach(run, student, 50.0)
+    assert (record and record.asked) == asked
+    assert targets == (run.path / "answers" if asked else None)
+    assert (reason or "the teacher, a ResNet of") in told[0]
 
 
 def test_ties_are_broken_by_cross_entropy(trainings: Trainings, run: Run) -> None:

@@ -76,13 +76,23 @@ class LastTraining:
 
         steps = decided(run, f"{self.name}-1", first_lengths)
         processes = steps.pop(PROCESSES, 1)
+        self._check(run, steps, names, processes)
         parts = self._parts(processes)
         self.train(steps, processes, (0.0, 1 / parts))
         at_once = min(1.0, self.workers / processes / len(steps))
         for done in range(1, parts):
             steps = decided(run, f"{self.name}-{done + 1}", partial(further_lengths, done, list(steps), at_once))
+            self._check(run, steps, names, processes)
             self.train(steps, processes, (done / parts, (done + 1) / parts))
         return list(steps)
+
+    def _check(self, run: Run, steps: Mapping[str, int], names: Sequence[str], processes: int) -> None:
+        """Refuse a decision about other networks or processes: the run may have come from elsewhere."""
+        unknown = next((n for n in steps if n not in names), None)
+        if not steps or unknown is not None or processes not in (1, self.workers):
+            named = "no network" if not steps else f"{processes} processes"
+            named = named if unknown is None else f"the unknown network {unknown!r}"
+            raise RunError(f"{run.path / DECISIONS}: {self.name} names {named}: it is not of this run")
 
     def _parts(self, processes: int) -> int:
         """In how many parts the training is done. Before each the clock is looked at: the pace may have changed.

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import RunError
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
-from ...runs.files import DECISIONS, NETWORK_TRAININGS, TRAINED_NETWORKS, WEIGHTS
+from ...runs.files import NETWORK_TRAININGS, TRAINED_NETWORKS, WEIGHTS
 from ...runs.records import TRAINED, NetworkRecord, networks_text
 from ..compare.comparison import WHOLE, NetworkTrainings
 from ..compare.last_training import LastTraining, may_train_together
@@ -89,8 +88,6 @@ class FurtherTraining:
     def _train(self, run: Run, steps: Mapping[str, int], processes: int, part: tuple[float, float]) -> None:
         from ...networks.pool import train_all, training_seconds
 
-        if set(steps) != {self.name} or processes not in (1, self.plan.workers):
-            raise RunError(f"{run.path / DECISIONS} is not of a finish of {self.name}: {dict(steps)}, {processes}")
         number, begin = steps[self.name], perf_counter()
         start = self.done[-1].path / WEIGHTS if self.done else self.subject.weights
         if self.goes_on and self.parts == 0:
@@ -124,11 +121,10 @@ class FurtherTraining:
 
     def _pace(self) -> float:
         """Seconds per step: of the part before, else measured."""
-        from ...networks.pool import training_seconds
+        from ...networks.pool import training_pace
 
         if self.done:
-            seconds, steps = training_seconds(self.done[-1].path)
-            return seconds / max(1, steps)
+            return training_pace(self.done[-1].path)
         if self.measured_pace is None:
             made, seconds = self.trainings, min(LONGEST_TIMED_S, max(TIMED_S / 4, TIMED_SHARE * self.plan.seconds))
             self.measured_pace = step_seconds([self.blueprint], made.recipe, 1, seconds, hardware=made.hardware)[0]

@@ -247,7 +247,8 @@ def plan_by_time(
     seconds[FINISH] = max(MIN_FINISH_S, left - sum(v for k, v in seconds.items() if k != EXPORT))
     finish = max(MIN_FINISH_S, seconds[FINISH] - extra)
     taught = TEACHER_SHARE * finish if teacher and races else 0.0
-    seconds |= {TEACH: taught, FINISH: seconds[FINISH] - taught}
+    if taught:
+        seconds |= {TEACH: taught, FINISH: seconds[FINISH] - taught}
     return SearchPlan(
         supernet_steps=supernet_steps,
         population=population,

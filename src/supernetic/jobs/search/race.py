@@ -209,9 +209,8 @@ class Race:
 
         names = list(steps)
         unknown = next((n for n in names if n not in records), None)
-        if unknown is not None or processes not in (1, self.plan.workers):
-            named = f"{processes} processes" if unknown is None else f"the unknown network {unknown!r}"
-            raise RunError(f"{run.path / DECISIONS} names {named}: it is not of this run")
+        if unknown is not None:
+            raise RunError(f"{run.path / DECISIONS} names the unknown network {unknown!r}: it is not of this run")
 
         def report(i: int, done: int, total: int) -> None:
             send(Event(FINISH, item=names[i], done=done, total=total))
@@ -253,10 +252,9 @@ class Race:
 
     def _pace(self, run: Path, record: NetworkRecord) -> float:
         """Seconds per step in the training before."""
-        from ...networks.pool import training_seconds
+        from ...networks.pool import training_pace
 
-        seconds, steps = training_seconds(run / NETWORK_TRAININGS / str(record.key))
-        return seconds / max(1, steps)
+        return training_pace(run / NETWORK_TRAININGS / str(record.key))
 
     def _can_be_handed_over(self, record: NetworkRecord) -> bool:
         """Whether a network works, has a blueprint, which modules of the user's have not, and keeps the limits.

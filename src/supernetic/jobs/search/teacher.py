@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from ...blueprint import Blueprint
 from ...costs.macs import cost
-from ...errors import RunError
 from ...metrics import label
 from ...objective import show_quantity
 from ...progress import Event, OnEvent
 from ...runs.directory import Run
-from ...runs.files import DECISIONS, NETWORK_TRAININGS, TARGETS, WEIGHTS
+from ...runs.files import NETWORK_TRAININGS, TARGETS, WEIGHTS
 from ...runs.records import TeacherRecord
 from ..compare.comparison import NetworkTrainings
 from ..compare.last_training import LastTraining, may_train_together
@@ -83,7 +82,7 @@ class Teacher:
 
     def _train(self, run: Run, network: Blueprint) -> tuple[Trained | None, int]:
         """Train the network for its share of the time; return its last training and all of its steps."""
-        from ...networks.pool import train_all, training_seconds
+        from ...networks.pool import train_all, training_pace
 
         plan, recipe, hardware = self.plan, self.trainings.recipe, self.trainings.hardware
         done: list[Trained] = []
@@ -92,9 +91,6 @@ class Teacher:
         student_needs = (1 - share) * self.left()
 
         def train(steps: Mapping[str, int], processes: int, part: tuple[float, float]) -> None:
-            if list(steps) != [NAME] or processes not in (1, plan.workers):  # the run may have come from elsewhere
-                named = f"{', '.join(steps)} and {processes} processes"
-                raise RunError(f"{run.path / DECISIONS}: the training of a {NAME} names {named}: it is not of this run")
             if done and done[-1].reason:  # it diverged before
                 return
             start = done[-1].path / WEIGHTS if done else None
@@ -105,10 +101,9 @@ class Teacher:
             lengths.append(length)
 
         def pace(_: str) -> float:
-            if not done:
-                return step_seconds([network], recipe, 1, hardware=hardware)[0]
-            seconds, steps = training_seconds(done[-1].path)
-            return seconds / max(1, steps)
+            if done:
+                return training_pace(done[-1].path)
+            return step_seconds([network], recipe, 1, hardware=hardware)[0]
 
         def together() -> float:
             several = hardware.with_processes(plan.workers)
