@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from learning import BASES, CHOSEN, IMAGES, SETTINGS, data, few, found, long_path, supernet_of, text_of
+from learning import BASES, CHOSEN, IMAGES, data, few, found, long_path, setting_of, supernet_of, text_of
 from record import Record
 from voters import OLD_VOTE, RUNS, answers, ask, both_ends, chosen_vote, scored, table_of, vote
 
@@ -45,7 +45,7 @@ MOST_MINUTES = 60
 
 def settings_of(name: str) -> dict[str, Any]:
     """Of the space that the longer supernet is of."""
-    return BASES[name][1] | SETTINGS[name][CHOSEN[name]][0]
+    return BASES[name][1] | setting_of(name, CHOSEN[name])[0]
 
 
 def score(name: str) -> None:
