@@ -44,10 +44,11 @@ from supernets import few_images, full_data
 RUNS = Path("runs/beyond")
 SPACES = {
     "attentive": "attentive:resolutions=16+20+24,width=0.25,classes=10",
-    "scalenet": "scalenet:resolution=16,width=0.25,classes=10",
+    "scalenet": "scalenet:resolution=24,width=0.25,classes=10",
 }
-NETWORKS, STEPS, WARM_STEPS, BATCH, RATE = 40, 700, 35, 64, 0.4
-SUPERNET_STEPS, SUPERNET_RATE = {"attentive": 900, "scalenet": 2400}, 0.1  # about twelve CPU-minutes each
+NETWORKS, BATCH, RATE = 40, 64, 0.002  # of Adam: with SGD, fresh networks of ScaleNet's space did not learn in time
+STEPS, WARM_SHARE = {"attentive": 500, "scalenet": 400}, 0.05  # of each network
+SUPERNET_STEPS = {"attentive": 1200, "scalenet": 2400}  # about ten CPU-minutes each
 AUGMENT = "light+flip"
 CROSS_ENTROPY = "valid/cross_entropy"
 VALID_IMAGES = 5000
@@ -69,13 +70,14 @@ def train(name: str, most: int) -> None:
         if text in known:
             continue
         begin, blueprint = process_time(), space.blueprint(arch)
-        network = build(blueprint, seed=0)
+        network = build(blueprint, seed=0, zero_residual=True)
         layout = layout_of(network)
         network = network.to(memory_format=layout)
-        optimiser = torch.optim.SGD(network.parameters(), RATE, 0.9, weight_decay=5e-4, nesterov=True)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, _pace)
+        optimiser = torch.optim.AdamW(network.parameters(), RATE)
+        steps = STEPS[name]
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _pace(step / steps))  # noqa: B023
         batches = Batches(images, "train", BATCH, 0, parse(AUGMENT), resolution=blueprint.resolution)
-        for step in range(STEPS):
+        for step in range(steps):
             x, y = batches.batch(step)
             optimiser.zero_grad()
             F.cross_entropy(network(in_layout(x, layout)), y).backward()  # type: ignore[no-untyped-call]
@@ -87,9 +89,9 @@ def train(name: str, most: int) -> None:
         print(name, len(known), known[text], flush=True)
 
 
-def _pace(step: int) -> float:
-    """The share of the learning rate: a short rise, then a straight line to 0."""
-    return min((step + 1) / WARM_STEPS, (STEPS - step) / (STEPS - WARM_STEPS))
+def _pace(done: float) -> float:
+    """The share of the learning rate at a share of the steps: a short rise, then a straight line to 0."""
+    return min((done + 0.002) / WARM_SHARE, (1 - done) / (1 - WARM_SHARE))
 
 
 @torch.no_grad()
@@ -116,10 +118,11 @@ def score(name: str) -> None:
 def supernet(name: str) -> None:
     """Cross-entropies of the networks that have a truth, in one supernet."""
     space, images = catalog.space(SPACES[name]), few_images(full_data(), VALID_IMAGES)
-    shared = Supernet(space, seed=0)
+    shared = Supernet(space, seed=0, zero_residual=True)
     recipe = Recipe(
-        length=f"{SUPERNET_STEPS[name]} steps", batch_size=BATCH, augment=AUGMENT, lr=SUPERNET_RATE, clip_norm=5.0
-    )
+        length=f"{SUPERNET_STEPS[name]} steps", warmup="50 steps", batch_size=BATCH, augment=AUGMENT,
+        optimiser="adam", smoothing=0.999, lr=RATE, schedule="linear",
+    )  # fmt: skip
     sampler = Sandwich() if space.sharing == "elastic" else Uniform()
     with open_run(RUNS / f"{name}-supernet", {"space": SPACES[name], "recipe": repr(recipe), "seed": 0}) as run:
         batches = Batches(images, "train", BATCH, 0, parse(recipe.augment))
@@ -166,7 +169,8 @@ def record() -> None:
         + ".",
         spread="[tau-b, low, high], 95 % of tau by jackknife",
         seeds=[0],
-        scale=f"{', '.join(SPACES.values())}; CIFAR-10, {STEPS} steps of {BATCH} images per network",
+        scale=f"{', '.join(SPACES.values())}; CIFAR-10, networks of {' and '.join(map(str, STEPS.values()))} steps of "
+        f"{BATCH} images",
         cpu_minutes=round(minutes, 1),
     ).write()
 

@@ -115,7 +115,7 @@ SETTINGS: Mapping[str, Mapping[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     },
 }
 LIGHT = {"augment": "light+flip"}
-FASTER = LIGHT | {"initial_weights": "torch"}
+ADAM = {"optimiser": "adam", "smoothing": 0.999, "lr": 0.002, "nesterov": False, "weight_decay": 0.0, "clip_value": 0.0}
 SECOND: Mapping[str, Mapping[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     "nasbench201": {
         "first recipe": ({}, {}),
@@ -133,19 +133,14 @@ SECOND: Mapping[str, Mapping[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     },
     "attentive": {
         "first recipe": ({}, {}),
-        "light shifts": ({}, LIGHT),
-        "light shifts, lr .2": ({}, LIGHT | {"lr": 0.2}),
         "light shifts, no regularisation": ({}, LIGHT | UNREGULARISED),
         "light shifts, no regularisation, lr .2": ({}, LIGHT | UNREGULARISED | {"lr": 0.2}),
-        "light shifts, torch weights, no regularisation, lr .2": (
-            {}, LIGHT | UNREGULARISED | {"lr": 0.2, "initial_weights": "torch"}
-        ),
+        "light shifts, no regularisation, Adam": ({}, LIGHT | UNREGULARISED | ADAM),
     },
     "scalenet": {
         "first recipe": ({}, {}),
         "light shifts": ({}, LIGHT),
-        "light shifts, torch weights, lr .2, batch 128": ({}, FASTER | {"lr": 0.2, "batch_size": 128}),
-        "the same, released space": ({"released": "true"}, FASTER | {"lr": 0.2, "batch_size": 128}),
+        "light shifts, no smoothing, Adam": ({}, LIGHT | ADAM | {"label_smoothing": 0.0}),
     },
 }  # fmt: skip
 IMAGES_ROUND = "learning_images"  # what the second round is called in the records
@@ -171,8 +166,9 @@ def few(images: Dataset, n: int) -> Dataset:
 
 
 def supernet_of(space: str, plan: Recipe) -> Supernet:
-    """An untrained supernet, and the recipe's first weights."""
-    return Supernet(catalog.space(space), seed=0, weights=plan.initial_weights)
+    """An untrained supernet with the recipe's first weights, as `train` makes it."""
+    shared = catalog.space(space)
+    return Supernet(shared, seed=0, zero_residual=shared.sharing == "elastic", weights=plan.initial_weights)
 
 
 def steps_of(space: str, plan: Recipe, images: Dataset) -> Iterator[Progress]:
