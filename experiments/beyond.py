@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from record import Record
+from record import HERE, Record
 from voters import IMAGES, POOL, chosen_vote, vote
 
 from supernetic import catalog
@@ -41,6 +41,7 @@ from supernetic.samplers.sandwich import Sandwich
 from supernetic.samplers.uniform import Uniform
 from supernetic.space import Arch
 from supernetic.supernets.supernet import Supernet
+from supernetic.text import csv_text
 from supernetic.training.loop import fit
 from supernetic.training.recipe import Recipe
 from supernets import few_images, full_data
@@ -166,6 +167,10 @@ def record() -> None:
         if ALONE in pairs:
             difference, interval = tau_difference(pairs[TOGETHER], pairs[ALONE])
             obtained[name]["together_less_alone"] = [round(v, 3) for v in (difference, *interval)]
+        rows = zip(texts, truth.tolist(), *(x.tolist() for x in scores.values()), strict=True)
+        kept = HERE / "beyond" / f"{name}.csv"  # for whoever has another score to compare
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(csv_text(("network", "accuracy", *scores), ([t, *(f"{v:.6g}" for v in x)] for t, *x in rows)))
     whole = len(obtained) == len(SPACES) and all(o["networks"] == NETWORKS and ALONE in o for o in obtained.values())
     gains = [o[TOGETHER][0] - o[ALONE][0] for o in obtained.values() if ALONE in o]
     joins = whole and sum(gains) > 0 and min(gains) >= -BELOW

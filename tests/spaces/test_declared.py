@@ -329,3 +329,24 @@ def test_stabilised_skips_have_the_width_of_their_stage() -> None:
     assert (first.kind, first.c_in, first.c_out, first.stride, first.norm, first.act) == ("conv", 8, 12, 2, False, "")
     assert second.shortcut == "identity"
     check_space(stabilised, n=50)
+
+
+def test_all_channels_can_be_made_narrower() -> None:
+    whole = declare(
+        name="wide",
+        resolution=32,
+        stem={"width": [16, 32]},
+        stages=[{"width": [32, 64], "se": True}],
+        head={"width": 128},
+    )
+    narrow = replace(whole, width=0.25)
+    arch = (1, 1)
+    assert narrow.format(arch) == whole.format(arch)
+    wide = [(x.c_out, x.hidden, x.se) for x in whole.blueprint(arch)]
+    assert wide[:3] == [(32, 0, 0), (64, 192, 48), (128, 0, 0)]
+    assert [(x.c_out, x.hidden, x.se) for x in narrow.blueprint(arch)][:3] == [(8, 0, 0), (16, 48, 12), (32, 0, 0)]
+    assert list(narrow.blueprint(arch))[-1].c_out == list(whole.blueprint(arch))[-1].c_out == 1000
+    check_space(narrow, n=20)
+    for factor in (0, -1.0, 101, float("nan")):
+        with pytest.raises(ValueError, match="width must be above 0 and at most 100"):
+            replace(whole, width=factor)

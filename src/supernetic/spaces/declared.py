@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from ..blueprint import Layer, halved
+from ..blueprint import Layer, halved, make_divisible
 from ..errors import ArchError, InputError, UnknownNameError
 from ..reading import exists, read_text, read_toml, reason
 from ..space import Arch, Choice, SequentialSpace, Space
@@ -29,7 +29,7 @@ from ..stabiliser import stabilise
 DATA_DIR = Path(__file__).parent / "data"
 MAX_OPTIONS = 127  # architectures are rows of 8-bit integers
 LARGEST = {"width": 65_536, "depth": 1_000, "resolution": 4_096}  # beyond them no network could be computed
-LARGEST_KERNEL, LARGEST_EXPANSION, MOST_BLOCKS = 255, 64, 1_000
+LARGEST_KERNEL, LARGEST_EXPANSION, MOST_BLOCKS, MOST_TIMES_WIDER = 255, 64, 1_000, 100
 STRICT_CONFIG = {"extra": "forbid", "strict": True}
 Act = Literal["", "relu", "relu6", "hswish", "swish"]
 
@@ -191,6 +191,7 @@ class DeclaredSpace(SequentialSpace):
         resolution: Image resolutions in pixels to choose from.
         classes: Number of classes.
         in_channels: Channels of the images.
+        width: Multiplies all channels, for reduced variants; genes keep the widths that were declared.
         act: Activation of all layers that do not name another.
         per: "stage" if all blocks of a stage are the same, "block" if each is chosen separately.
         sharing: Weights of a supernet: "choice" for separate weights per option, "elastic" for slices of the largest.
@@ -205,6 +206,7 @@ class DeclaredSpace(SequentialSpace):
     resolution: tuple[int, ...] = (224,)
     classes: int = 1000
     in_channels: int = 3
+    width: float = 1.0
     act: Act = "relu"
     per: Literal["stage", "block"] = "stage"
     sharing: Literal["choice", "elastic"] = "choice"  # type: ignore[misc]
@@ -218,6 +220,8 @@ class DeclaredSpace(SequentialSpace):
         for key in ("classes", "in_channels"):
             if not 1 <= getattr(self, key) <= LARGEST["width"]:
                 raise ValueError(f"{key} must be 1 to {LARGEST['width']:,}, got {getattr(self, key)}")
+        if not 0 < self.width <= MOST_TIMES_WIDER:
+            raise ValueError(f"width must be above 0 and at most {MOST_TIMES_WIDER}, got {self.width:g}")
         if not self.stages:
             raise ValueError("stages must list at least one stage, got none")
         if (blocks := sum(max(stage.depth) for stage in self.stages)) > MOST_BLOCKS:
@@ -371,7 +375,7 @@ class DeclaredSpace(SequentialSpace):
             case "resolution":
                 return [], state._replace(resolution=value)
             case "width":
-                return [], state._replace(width=value)
+                return [], state._replace(width=self._channels(value))
             case "depth":
                 return [], state._replace(depth=value)
             case "block":
@@ -380,8 +384,12 @@ class DeclaredSpace(SequentialSpace):
         kernel, stride = (self.stem.kernel, self.stem.stride) if stem else (1, 1)
         resolution, act = halved(state.resolution, stride), (self.stem if stem else self.head).act or self.act
         name = "stem" if stem else "head.conv"
-        layer = Layer(name, "conv", state.channels, value, state.resolution, resolution, kernel, stride, act=act)
-        return [layer], MapState(value, resolution, value)
+        width = self._channels(value)
+        layer = Layer(name, "conv", state.channels, width, state.resolution, resolution, kernel, stride, act=act)
+        return [layer], MapState(width, resolution, width)
+
+    def _channels(self, declared: int) -> int:
+        return declared if self.width == 1 else make_divisible(declared * self.width)
 
     def _stage(self, item: Item, block: Block, state: MapState) -> tuple[list[Layer], MapState]:
         """Return the block that the item decides, or all blocks of its stage."""
