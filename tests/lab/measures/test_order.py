@@ -23,4 +23,5 @@ def test_correlations_with_macs(run: Path) -> None:
     assert found.values["spearman"] == pytest.approx(stats.spearmanr(scores, macs).statistic)
     alike = sum((scores[i] - scores[j]) * (macs[i] - macs[j]) > 0 for i in range(12) for j in range(i))
     assert found.values["tau_scalenet"] == pytest.approx(abs(2 * alike - 66) / 66)
+    assert found.values["mean"] == pytest.approx(scores.mean())
     assert set(found.values) == set(measure.check(space))

@@ -19,12 +19,12 @@ from .scored import Scored
 
 @dataclass(frozen=True)
 class Order(Scored):
-    """Correlations of the score with MACs."""
+    """Correlations of the score with MACs, and the mean score, which says whether there is anything to order."""
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The three of the paper, and a tau that can be negative."""
-        return ("pearson", "spearman", "tau_scalenet", "tau")
+        """The three of the paper, a tau that can be negative, and the mean score."""
+        return ("pearson", "spearman", "tau_scalenet", "tau", "mean")
 
     def check(self, space: Space) -> list[str]:
         """Any space can be measured."""
@@ -37,5 +37,5 @@ class Order(Scored):
         scores, macs = self.scores(run, archs, report), costs_of(networks, archs).astype(np.float64)
         x, y = scores[np.isfinite(scores)], macs[np.isfinite(scores)]
         pairs = count_pairs(x, y)
-        numbers = (pearson(x, y), spearman(x, y), pairs.tau_scalenet(), pairs.tau())
+        numbers = (pearson(x, y), spearman(x, y), pairs.tau_scalenet(), pairs.tau(), float(x.mean()))
         return Measured(dict(zip(self.shown, numbers, strict=True)), {"networks": len(x)})
