@@ -307,3 +307,24 @@ def test_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert torch.equal(supernet(x, arch), supernet.extract(arch)(x))
     assert len(supernet._programs) <= 3
     assert len(supernet._used) <= 12
+
+
+def test_options_that_differ_in_the_kernel_may_start_alike() -> None:
+    space = catalog.space("scalenet:resolution=16,width=0.25,classes=10,released=true")
+    alike, he = (Supernet(space, seed=0, weights=weights).eval() for weights in ("alike", "he"))
+    kernels = [i for i, c in enumerate(space.choices) if c.name.endswith(".0") and c.name != "stage1.0"]
+    (arch,) = draw(space, 1)
+    others = [tuple(option if i in kernels else g for i, g in enumerate(arch)) for option in (0, 1, 2)]
+    x = images(alike, arch)
+    first, *rest = (alike(x, a) for a in others)
+    for logits in rest:
+        torch.testing.assert_close(logits, first)
+    assert not torch.allclose(he(x, others[0]), he(x, others[1]))
+    kept = {n: p for n, p in he.named_parameters() if "_K3" in n or "stem" in n or "head" in n}
+    assert all(torch.equal(p, dict(alike.named_parameters())[n]) for n, p in kept.items())
+    assert len(kept) > 100
+
+
+def test_unknown_start_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="unknown initial weights 'alik': did you mean 'alike'"):
+        Supernet(catalog.space("macro:channels=8,resolution=16,head=32"), weights="alik")

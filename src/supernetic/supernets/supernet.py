@@ -5,19 +5,20 @@ Law: with the same BN statistics `supernet(x, arch)` equals `supernet.extract(ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..blueprint import Blueprint, Layer, Part, parts
 from ..capacity import require_weights
 from ..errors import UnknownNameError
-from ..nn.initialise import initialise
+from ..nn.initialise import INITIAL_WEIGHTS, initialise
 from ..nn.network import Network, add_submodule, build
 from ..nn.run import NO_REGULARISATION, Parts, Program, Regularisation
 from ..nn.unit import WHOLE, Unit, View
@@ -25,6 +26,8 @@ from ..space import Arch, Space
 from .sharing import layers_of, shared_parts, sharing_of, view_of
 
 MAX_CACHED_LAYERS, MAX_CACHED_PROGRAMS = 20_000, 2_000
+ALIKE = "alike"
+STARTS = (*INITIAL_WEIGHTS, ALIKE)
 
 
 class Supernet(nn.Module):
@@ -38,7 +41,8 @@ class Supernet(nn.Module):
         seed: Of the weights; torch's own generator by default.
         zero_residual: Whether blocks with a shortcut start as their shortcut.
         stabiliser: How stabilisers start: `random` or `identity`.
-        weights: How all other weights start: `he` or `torch`.
+        weights: How all other weights start: `he`, `torch`, or `alike`, which is `he` with options of a layer that
+            differ in the kernel alone starting as the one with the smallest kernel.
     """
 
     def __init__(
@@ -51,6 +55,8 @@ class Supernet(nn.Module):
         weights: str = "he",
     ) -> None:
         super().__init__()
+        if weights not in STARTS:
+            raise UnknownNameError("initial weights", weights, STARTS)
         self.stabilised = space
         self.space = finished(space)
         self.rule = sharing_of(space)
@@ -66,7 +72,13 @@ class Supernet(nn.Module):
         self.in_channels, self.resolutions, self.classes = _images_and_classes(space)
         self._programs: dict[Arch, Program] = {}
         self._used: dict[tuple[Layer, str], dict[str, tuple[Unit, View | None]]] = {}
-        initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser, weights=weights)
+        drawn = "he" if weights == ALIKE else weights
+        initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser, weights=drawn)
+        if weights == ALIKE:
+            _start_alike(
+                (f"{self.rule.key(layer._replace(kernel=1))}.{part.role}", self._full[path][0])
+                for path, (layer, part) in shared.items()
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_programs": {}, "_used": {}}
@@ -176,6 +188,28 @@ class Supernet(nn.Module):
     def _parts(self, layer: Layer, slice_side: str) -> Parts:
         used = self.units(layer, slice_side)
         return {role: unit if view is None else partial(unit, view=view) for role, (unit, view) in used.items()}
+
+
+@torch.no_grad()
+def _start_alike(units: Iterable[tuple[str, Unit]]) -> None:
+    """Give units of the same name the weights of the one with the smallest kernel, with zeros around them.
+
+    With a choice of kernels in each of many layers, every path would begin as another random function. Stem and head
+    serve all of them, and learn little until they agree.
+    """
+    groups: dict[str, list[nn.Conv2d]] = {}
+    for name, unit in units:
+        if isinstance(unit.op, nn.Conv2d):
+            groups.setdefault(name, []).append(unit.op)
+    for group in groups.values():
+        first = min(group, key=lambda op: op.kernel_size[0])
+        for op in group:
+            if op.weight.shape[:2] != first.weight.shape[:2]:
+                continue
+            border = (op.kernel_size[0] - first.kernel_size[0]) // 2
+            op.weight.copy_(F.pad(first.weight, [border] * 4))
+            if op.bias is not None and first.bias is not None:
+                op.bias.copy_(first.bias)
 
 
 def finished(space: Space) -> Space:
