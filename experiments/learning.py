@@ -141,6 +141,9 @@ SECOND: Mapping[str, Mapping[str, tuple[dict[str, Any], dict[str, Any]]]] = {
         "first recipe": ({}, {}),
         "light shifts": ({}, LIGHT),
         "light shifts, no smoothing, Adam": ({}, LIGHT | ADAM | {"label_smoothing": 0.0}),
+        "light shifts, no smoothing, Adam, options start alike": (
+            {}, LIGHT | ADAM | {"label_smoothing": 0.0, "initial_weights": "alike"}
+        ),
     },
 }  # fmt: skip
 IMAGES_ROUND = "learning_images"  # what the second round is called in the records

@@ -311,7 +311,7 @@ def test_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_options_that_differ_in_the_kernel_may_start_alike() -> None:
     space = catalog.space("scalenet:resolution=16,width=0.25,classes=10,released=true")
-    alike, he = (Supernet(space, seed=0, weights=weights).eval() for weights in ("alike", "he"))
+    alike, he = (Supernet(space, seed=0, zero_residual=True, weights=w).eval() for w in ("alike", "he"))
     kernels = [i for i, c in enumerate(space.choices) if c.name.endswith(".0") and c.name != "stage1.0"]
     (arch,) = draw(space, 1)
     others = [tuple(option if i in kernels else g for i, g in enumerate(arch)) for option in (0, 1, 2)]
@@ -323,6 +323,10 @@ def test_options_that_differ_in_the_kernel_may_start_alike() -> None:
     kept = {n: p for n, p in he.named_parameters() if "_K3" in n or "stem" in n or "head" in n}
     assert all(torch.equal(p, dict(alike.named_parameters())[n]) for n, p in kept.items())
     assert len(kept) > 100
+    assert all(
+        torch.equal(p, q)
+        for p, q in zip(alike.parameters(), Supernet(space, seed=0, weights="alike").parameters(), strict=True)
+    )
 
 
 def test_unknown_start_is_named() -> None:

@@ -41,8 +41,8 @@ class Supernet(nn.Module):
         seed: Of the weights; torch's own generator by default.
         zero_residual: Whether blocks with a shortcut start as their shortcut.
         stabiliser: How stabilisers start: `random` or `identity`.
-        weights: How all other weights start: `he`, `torch`, or `alike`, which is `he` with options of a layer that
-            differ in the kernel alone starting as the one with the smallest kernel.
+        weights: How all other weights start: `he`, `torch`, or `alike`: as `he`, but blocks start as their shortcuts,
+            and options of a layer that differ in the kernel alone as the one with the smallest kernel.
     """
 
     def __init__(
@@ -72,9 +72,15 @@ class Supernet(nn.Module):
         self.in_channels, self.resolutions, self.classes = _images_and_classes(space)
         self._programs: dict[Arch, Program] = {}
         self._used: dict[tuple[Layer, str], dict[str, tuple[Unit, View | None]]] = {}
-        drawn = "he" if weights == ALIKE else weights
-        initialise(self, seed=seed, zero_residual=zero_residual, stabiliser=stabiliser, weights=drawn)
-        if weights == ALIKE:
+        alike = weights == ALIKE
+        initialise(
+            self,
+            seed=seed,
+            zero_residual=zero_residual or alike,
+            stabiliser=stabiliser,
+            weights="he" if alike else weights,
+        )
+        if alike:
             _start_alike(
                 (f"{self.rule.key(layer._replace(kernel=1))}.{part.role}", self._full[path][0])
                 for path, (layer, part) in shared.items()
@@ -195,7 +201,7 @@ def _start_alike(units: Iterable[tuple[str, Unit]]) -> None:
     """Give units of the same name the weights of the one with the smallest kernel, with zeros around them.
 
     With a choice of kernels in each of many layers, every path would begin as another random function. Stem and head
-    serve all of them, and learn little until they agree.
+    serve all of them, and learn little until they agree. Blocks that start as their shortcuts do the same for depth.
     """
     groups: dict[str, list[nn.Conv2d]] = {}
     for name, unit in units:
