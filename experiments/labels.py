@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
@@ -30,11 +29,15 @@ from voters_supernet import METRIC, VOTER
 
 from predictors import DRAWS, tau_b
 from supernetic.benchmarks import Table
-from supernetic.blueprint import Blueprint
-from supernetic.costs.live_layers import without_dead
-from supernetic.predictors import Described, Features, GaussianProcess, WeightedProcess, normal_scores, stratified
-from supernetic.predictors.gp import Posterior
-from supernetic.predictors.graph import path_layer_of
+from supernetic.predictors import (
+    Described,
+    Features,
+    GaussianProcess,
+    WeightedProcess,
+    informative,
+    stratified,
+    with_neighbourhoods,
+)  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 LABELS = (10, 32, 100)
@@ -45,9 +48,7 @@ WAYS = tuple(product(PRIORS, MODELS, DRAWN))
 Way = tuple[str, str, str]
 MORE_WAYS = tuple(product(("mean", "mean + WL"), ("plain",), ("stratified", "active")))
 GAIN = 0.002  # in the mean of both benchmarks, below which the way chosen first stays
-WL_DEPTH, WL_LEAST_SHARE = 2, 0.01  # rounds; the share of networks that must have a neighbourhood for it to count
 FIRST_SHARE = 4  # an active choice begins with n / 4 labels by strata
-CANDIDATES = 1000  # networks among which an active choice is made
 
 
 def truth_of(name: str, table: Table) -> tuple[Floats, Floats]:
@@ -68,39 +69,8 @@ def described(table: Table, known: dict[str, Floats]) -> dict[str, Described]:
     return {
         "vote": Features(table.space, extra={**proxies, **joint}, prior=("vote",), reference=table.archs)(table.archs),
         "mean": mean,
-        "mean + WL": Described({**mean.blocks, "neighbourhoods": neighbourhoods_of(table)}, mean.prior),
+        "mean + WL": with_neighbourhoods(mean, (table.space.blueprint(tuple(a)) for a in table.archs.tolist())),
     }
-
-
-def neighbourhoods_of(table: Table) -> Floats:
-    """A block of features: how often each neighbourhood of a layer occurs, as normal scores among all networks."""
-    counts = [neighbourhoods(table.space.blueprint(tuple(a))) for a in table.archs.tolist()]
-    seen = Counter(name for c in counts for name in c)
-    names = [n for n, k in seen.items() if WL_LEAST_SHARE * len(counts) <= k]
-    raw = np.array([[c[n] for n in names] for c in counts], dtype=np.float64)
-    block = np.stack([normal_scores(np.sort(column), column) for column in raw.T if np.ptp(column) > 0], axis=1)
-    scaled: Floats = block / np.sqrt((block**2).sum(axis=1).mean())
-    return scaled
-
-
-def neighbourhoods(network: Blueprint) -> Counter[str]:
-    """Weisfeiler-Lehman labels of live layers: a layer, then it with what it reads, then with what those read.
-
-    Sums are layers too. A layer that only passes its input on has no label: what reads it reads what it reads.
-    """
-    live = without_dead(network)
-    words = ["+" if layer.kind == "join" else path_layer_of(layer).word for layer in live]
-    reads: list[list[int]] = []  # by layer: the layers with a label behind it, itself or those that it passes on
-    sources: list[list[int]] = []
-    for i, inputs in enumerate(live.wiring()):
-        sources.append([s for j in inputs if j >= 0 for s in reads[j]])
-        reads.append([i] if words[i] else sources[i])
-    labels = list(words)
-    found = Counter(w for w in words if w)
-    for _ in range(WL_DEPTH):
-        labels = [f"{words[i]}({','.join(sorted(labels[s] for s in sources[i]))})" for i in range(len(words))]
-        found.update(label for label, word in zip(labels, words, strict=True) if word)
-    return found
 
 
 def rows_of(drawn: str, x: Described, labels: Floats, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -113,31 +83,10 @@ def rows_of(drawn: str, x: Described, labels: Floats, n: int, rng: np.random.Gen
 
 
 def active(x: Described, labels: Floats, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """A few labels by strata, then those that are expected to lower the variance of all candidates most.
-
-    Paper: Cohn, Ghahramani & Jordan, "Active Learning with Statistical Models", 1996, for a Gaussian process.
-    """
+    """A few labels by strata, then those that are expected to say most of all networks."""
     rows = stratified(x.prior, n // FIRST_SHARE, rng)
     process = GaussianProcess().fit(x[rows], labels[rows])
-    candidates = np.setdiff1d(rng.choice(len(x), min(len(x), CANDIDATES), replace=False), rows)
-    covariance = covariance_of(process, x[candidates])
-    chosen: list[int] = []
-    for _ in range(n - len(rows)):
-        worth = (covariance**2).sum(axis=1) / (np.diag(covariance) + process.noise)
-        worth[chosen] = -np.inf
-        best = int(np.argmax(worth))
-        column = covariance[:, best].copy()
-        covariance -= np.outer(column, column) / (column[best] + process.noise)
-        chosen.append(best)
-    return np.concatenate([rows, candidates[chosen]])
-
-
-def covariance_of(process: Posterior, x: Described) -> Floats:
-    """What the process still does not know about networks, by pairs."""
-    cross = process._kernel(process.x, x)
-    explained = np.linalg.solve(process._factor, cross)
-    covariance: Floats = process._kernel(x, x) - explained.T @ explained
-    return covariance
+    return np.concatenate([rows, informative(process, x, n - len(rows), rng, labelled=rows)])
 
 
 def _looked_up(table: Table, values: Floats) -> Any:

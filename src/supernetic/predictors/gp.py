@@ -110,6 +110,13 @@ class Posterior:
         explained = (np.linalg.solve(self._factor, cross.T) ** 2).sum(axis=0)
         return mean, np.sqrt(np.maximum(own - explained, 0))
 
+    def covariance(self, x: Described) -> Floats:
+        """Return what is still unknown about architectures, by pairs; the diagonal has their variances."""
+        cross = self._kernel(self.x, x)
+        explained = np.linalg.solve(self._factor, cross)
+        covariance: Floats = self._kernel(x, x) - explained.T @ explained
+        return covariance
+
     def sample(self, x: Described, rng: np.random.Generator, draws: int = 1) -> Floats:
         """Draw possible values of all architectures.
 
