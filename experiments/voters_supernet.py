@@ -13,8 +13,9 @@ The rule, written down before any number below it was looked at:
    without it, and the mean of both ends (all, true top 10 %) must be higher.
 3. NAS-Bench-201 is looked at once, whatever macro says. Its cells have been looked at before, by earlier work.
 
-That was with twelve minutes. Then the recipe got better by the loss on validation images alone (`learning.py`), so that
-four minutes do more than twelve did, and both are measured again, by the same rule: a second look at NAS-Bench-201.
+The record is of twelve minutes. Since then the recipe got better by the loss on validation images alone
+(`learning.py`), so that four minutes do more than twelve did. To measure both again, by the same rule, is a second look
+at NAS-Bench-201.
 """
 
 from __future__ import annotations
