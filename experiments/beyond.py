@@ -3,6 +3,7 @@
     python experiments/beyond.py train SPACE [N]    truth: trains N networks (all 40 by default), resumable
     python experiments/beyond.py score SPACE        proxies of the networks that were trained
     python experiments/beyond.py supernet SPACE     a supernet, resumable, and these networks' cross-entropies in it
+    python experiments/beyond.py alike SPACE        the same with options that start alike, which the rule leaves out
     python experiments/beyond.py record             writes beyond.toml from what there is
 
 SPACE is `attentive` or `scalenet`, at small size on CIFAR-10. A network takes about a CPU-minute, so that all of it
@@ -122,24 +123,25 @@ def score(name: str) -> None:
             _write(f"{name}-proxies", known)
 
 
-def supernet(name: str) -> None:
+def supernet(name: str, weights: str = "he") -> None:
     """Cross-entropies of the networks that have a truth, in one supernet."""
+    label = name if weights == "he" else f"{name}-{weights}"
     space, images = catalog.space(SPACES[name]), few_images(full_data(), VALID_IMAGES)
-    shared = Supernet(space, seed=0, zero_residual=True)
+    shared = Supernet(space, seed=0, zero_residual=True, weights=weights)
     recipe = Recipe(
         length=f"{SUPERNET_STEPS[name]} steps", warmup="50 steps", batch_size=BATCH, augment=AUGMENT,
         optimiser="adam", smoothing=0.999, lr=RATE, schedule="linear",
     )  # fmt: skip
     sampler = Sandwich() if space.sharing == "elastic" else Uniform()
-    with open_run(RUNS / f"{name}-supernet", {"space": SPACES[name], "recipe": repr(recipe), "seed": 0}) as run:
+    with open_run(RUNS / f"{label}-supernet", {"space": SPACES[name], "recipe": repr(recipe), "seed": 0}) as run:
         batches = Batches(images, "train", BATCH, 0, parse(recipe.augment))
         for p in fit(shared, batches, sampler, recipe, run, checkpoint_every=100):
             if p.step % 100 == 0:
-                print(f"{name}: {p.step}/{p.steps} loss {p.loss:.3f}", flush=True)
+                print(f"{label}: {p.step}/{p.steps} loss {p.loss:.3f}", flush=True)
     evaluate = SupernetEvaluator(shared.eval(), images, (CROSS_ENTROPY,))
     texts = list(_read(f"{name}-truth"))
     found = evaluate([space.parse(text) for text in texts])
-    _write(f"{name}-cross-entropy", {t: m[CROSS_ENTROPY] for t, m in zip(texts, found, strict=True)})
+    _write(f"{label}-cross-entropy", {t: m[CROSS_ENTROPY] for t, m in zip(texts, found, strict=True)})
 
 
 def record() -> None:
@@ -160,6 +162,8 @@ def record() -> None:
         if all(t in entropies for t in texts):
             scores[ALONE] = -np.array([entropies[t] for t in texts])
             scores[TOGETHER] = vote({**scores, **known}, (*names, ALONE), how)
+        if started_alike := _read(f"{name}-alike-cross-entropy"):
+            scores["cross_entropy_alike"] = -np.array([started_alike[t] for t in texts])
         pairs = {p: count_pairs(x, truth) for p, x in scores.items()}
         taus = {p: [round(v, 3) for v in (x.tau_b(), *x.interval())] for p, x in pairs.items()}
         obtained[name] = {"networks": len(texts), "accuracies": [float(f(truth)) for f in (np.min, np.mean, np.max)]}
@@ -219,6 +223,8 @@ def main() -> None:
             score(name)
         case ["supernet", name]:
             supernet(name)
+        case ["alike", name]:
+            supernet(name, "alike")
         case ["record"]:
             record()
         case _:
