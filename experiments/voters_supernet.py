@@ -1,9 +1,9 @@
-"""Does cross-entropy in a supernet improve the vote? Supernets of the recipe that learns, four or twelve CPU-minutes.
+"""Does cross-entropy in a supernet improve the vote? Supernets of the recipe that learns, twelve CPU-minutes each.
 
-    python experiments/learning.py long SET MINUTES            the supernet: macro or nasbench201
-    python experiments/voters.py score SET                     the proxies
-    python experiments/voters_supernet.py score SET MINUTES    cross-entropies of all networks in it, resumable
-    python experiments/voters_supernet.py record MINUTES       writes a record from what there is
+    python experiments/learning.py long SET 12           the supernet: macro or nasbench201
+    python experiments/voters.py score SET               the proxies
+    python experiments/voters_supernet.py score SET      cross-entropies of all networks in that supernet, resumable
+    python experiments/voters_supernet.py record         writes voters_supernet.toml from what there is
 
 The rule, written down before any number below it was looked at:
 
@@ -12,10 +12,6 @@ The rule, written down before any number below it was looked at:
 2. NAS-Bench-Macro decides whether it helps: over all networks the vote with it must not be more than .02 below the vote
    without it, and the mean of both ends (all, true top 10 %) must be higher.
 3. NAS-Bench-201 is looked at once, whatever macro says. Its cells have been looked at before, by earlier work.
-
-The record is of twelve minutes. Since then the recipe got better by the loss on validation images alone
-(`learning.py`), so that four minutes do more than twelve did. To measure both again, by the same rule, is a second look
-at NAS-Bench-201.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ from supernetic.runs.directory import open_run
 from supernetic.training.loop import fit
 from supernetic.training.recipe import recipe
 
-RECORDS = {12: "voters_supernet", 4: "voters_supernet_short"}  # by the minutes of each supernet's training
+MINUTES = 12  # of each supernet's training
 METRIC, VOTER = "valid/cross_entropy", "cross_entropy"
 TRUTHS = {"macro": "mean_acc", "nasbench201": "c10_test_200"}
 BELOW = 0.02  # of the rule
@@ -52,29 +48,24 @@ def settings_of(name: str) -> dict[str, Any]:
     return BASES[name][1] | setting_of(name, CHOSEN[name])[0]
 
 
-def file_of(name: str, minutes: int) -> str:
-    """Where cross-entropies of all networks are kept."""
-    return f"{name}-supernet.json" if minutes == 12 else f"{name}-supernet-{minutes}.json"
-
-
-def score(name: str, minutes: int) -> None:
+def score(name: str) -> None:
     """Cross-entropies of all networks of a set in the trained supernet, by batch statistics as in the studies."""
-    path = long_path(name, minutes)
+    path = long_path(name, MINUTES)
     plan = json.loads(path.with_name(f"{path.name}.plan.json").read_text())
     trained, shared = recipe(plan["recipe"]), supernet_of(plan["space"], recipe(plan["recipe"]))
     images = few(data(int(settings_of(name)["resolution"])), IMAGES)
     batches = Batches(images, "train", trained.batch_size, 0, parse(trained.augment))
     with open_run(path, {"space": plan["space"], "recipe": trained.settings(), "seed": 0}) as run:
         for _ in fit(shared, batches, trained.sampler, trained, run):
-            sys.exit(f"{path} is not trained to its end: python experiments/learning.py long {name} {minutes}")
-    ask(file_of(name, minutes), table_of(name), SupernetEvaluator(shared.eval(), images, (METRIC,), bn="batch"))
+            sys.exit(f"{path} is not trained to its end: python experiments/learning.py long {name} {MINUTES}")
+    ask(f"{name}-supernet.json", table_of(name), SupernetEvaluator(shared.eval(), images, (METRIC,), bn="batch"))
 
 
-def judged(name: str, trained_for: int) -> dict[str, Any]:
+def judged(name: str) -> dict[str, Any]:
     """The vote with and without cross-entropy, at both ends."""
     names, how = chosen_vote()
     table, known, minutes = scored(name)
-    entropies, scoring = answers(file_of(name, trained_for), table_of(name))
+    entropies, scoring = answers(f"{name}-supernet.json", table_of(name))
     if len(table) < len(table_of(name)) or np.isnan(entropies[METRIC]).any():
         sys.exit(f"not all networks of {name} are scored yet")
     known[VOTER] = -entropies[METRIC]
@@ -94,16 +85,16 @@ def judged(name: str, trained_for: int) -> dict[str, Any]:
         some = {n: x[rows] for n, x in {**known, "grad_norm": norm}.items()}
         both["old_vote_on_sample"] = both_ends(vote(some, (*OLD_VOTE, VOTER), MEAN_RANK), truth[rows])
         both["vote_on_sample"] = both_ends(vote(some, (*names, VOTER), how), truth[rows])
-    training = (found(long_path(name, trained_for)) or {})["cpu_seconds"] / 60
+    training = (found(long_path(name, MINUTES)) or {})["cpu_seconds"] / 60
     both["cpu_minutes"] = {
         k: round(v, 1) for k, v in (("proxies", minutes), ("training", training), ("scoring", scoring))
     }
     return both
 
 
-def record(trained_for: int) -> None:
+def record() -> None:
     """Both benchmarks, and what the rule says."""
-    obtained = {name: judged(name, trained_for) for name in TRUTHS if (RUNS / file_of(name, trained_for)).exists()}
+    obtained = {name: judged(name) for name in TRUTHS if (RUNS / f"{name}-supernet.json").exists()}
     helps = None
     if "macro" in obtained:
         (before, top_before), (after, top_after) = (obtained["macro"][k] for k in ("vote", "with_cross_entropy"))
@@ -114,7 +105,7 @@ def record(trained_for: int) -> None:
     ]
     minutes = {name: sum(o["cpu_minutes"].values()) for name, o in obtained.items()}
     Record(
-        RECORDS[trained_for],
+        "voters_supernet",
         "with cross-entropy in a supernet as one more voter, the vote orders both ends of NAS-Bench-201",
         "ranking anchors: AZ-NAS .741 over all cells, VKDNW's aggregate .750; the rule at the head of the script",
         {"required": REQUIRED, "stretch": {"nasbench201": [0.80, 0.30], "macro": 0.86}, "cpu_minutes": MOST_MINUTES},
@@ -141,10 +132,10 @@ def main() -> None:
     """Run one of the commands."""
     torch.set_num_threads(1)
     match sys.argv[1:]:
-        case ["score", name, minutes]:
-            score(name, int(minutes))
-        case ["record", minutes]:
-            record(int(minutes))
+        case ["score", name]:
+            score(name)
+        case ["record"]:
+            record()
         case _:
             sys.exit(__doc__)
 

@@ -43,7 +43,6 @@ def test_it_says_more_than_networks_at_random() -> None:
     x, y = plane(300)
     rows = np.arange(8)
     model = GaussianProcess().fit(x[rows], y[rows])
-
     covariance = model.covariance(x)
 
     def unknown(more: np.ndarray) -> float:

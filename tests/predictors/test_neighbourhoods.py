@@ -14,9 +14,6 @@ def cell(text: str) -> dict[str, int]:
     return dict(neighbourhoods(space.blueprint(space.parse(text))))
 
 
-CONV, SKIP, ZERO = "nor_conv_3x3~0", "skip_connect~0", "none~0"
-
-
 def test_a_layer_behind_a_skip_reads_what_the_skip_reads() -> None:
     straight = "|nor_conv_3x3~0|+|none~0|nor_conv_1x1~1|+|none~0|none~1|skip_connect~2|"
     labels = cell(straight)

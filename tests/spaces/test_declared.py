@@ -15,7 +15,7 @@ from supernetic.costs.macs import cost
 from supernetic.costs.table import costs_of
 from supernetic.errors import ArchError, InputError
 from supernetic.space import Arch, Space
-from supernetic.spaces.declared import DeclaredSpace, declare, deep_narrow, read, shallow_wide
+from supernetic.spaces.declared import DeclaredSpace, Head, declare, deep_narrow, read, shallow_wide
 from supernetic.spaces.macro import Macro
 from supernetic.testing import check_space
 
@@ -350,3 +350,13 @@ def test_all_channels_can_be_made_narrower() -> None:
     for factor in (0, -1.0, 101, float("nan")):
         with pytest.raises(ValueError, match="width must be above 0 and at most 100"):
             replace(whole, width=factor)
+    with pytest.raises(ValueError, match="channels times width must be at most 65,536, got 8,000 times 10"):
+        replace(whole, head=Head((8000,)), width=10)
+
+
+def test_the_whole_width_leaves_a_fingerprint_as_it_was() -> None:
+    space = declare(name="mine", resolution=32, stem={"width": 16}, stages=[{"width": [32, 64]}])
+    assert "width=1" not in repr(space)
+    prints = {space.fingerprint, replace(space, width=0.5).fingerprint, replace(space, width=0.25).fingerprint}
+    assert len(prints) == 3
+    assert replace(space, width=1.0).fingerprint == space.fingerprint

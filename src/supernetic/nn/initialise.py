@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import sqrt
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from ..errors import UnknownNameError
@@ -12,6 +14,7 @@ from .unit import Unit
 
 STABILISER_STARTS = ("random", "identity")
 INITIAL_WEIGHTS = ("he", "torch")
+ALIKE = "alike"  # of a supernet: as `he`, with `zero_residual` and `start_alike`
 
 
 def initialise(
@@ -43,6 +46,28 @@ def initialise(
     for unit in model.modules():
         if isinstance(unit, Unit):
             _initialise(unit, generator, zero_residual, stabiliser, weights)
+
+
+@torch.no_grad()
+def start_alike(units: Iterable[tuple[str, Unit]]) -> None:
+    """Give units of the same name the weights of the one with the smallest kernel, with zeros around them.
+
+    With a choice of kernels in each of many layers, every path would begin as another random function. Stem and head
+    serve all of them, and learn little until they agree. Blocks that start as their shortcuts do the same for depth.
+    """
+    groups: dict[str, list[nn.Conv2d]] = {}
+    for name, unit in units:
+        if isinstance(unit.op, nn.Conv2d):
+            groups.setdefault(name, []).append(unit.op)
+    for group in groups.values():
+        first = min(group, key=lambda op: op.kernel_size[0])
+        for op in group:
+            if op.weight.shape[:2] != first.weight.shape[:2]:
+                continue
+            border = (op.kernel_size[0] - first.kernel_size[0]) // 2
+            op.weight.copy_(F.pad(first.weight, [border] * 4))
+            if op.bias is not None and first.bias is not None:
+                op.bias.copy_(first.bias)
 
 
 @torch.no_grad()

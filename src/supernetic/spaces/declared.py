@@ -8,12 +8,13 @@ A list is a choice among its items; a single value is fixed and has no gene.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
@@ -206,7 +207,7 @@ class DeclaredSpace(SequentialSpace):
     resolution: tuple[int, ...] = (224,)
     classes: int = 1000
     in_channels: int = 3
-    width: float = 1.0
+    width: float = field(default=1.0, repr=False)
     act: Act = "relu"
     per: Literal["stage", "block"] = "stage"
     sharing: Literal["choice", "elastic"] = "choice"  # type: ignore[misc]
@@ -224,8 +225,19 @@ class DeclaredSpace(SequentialSpace):
             raise ValueError(f"width must be above 0 and at most {MOST_TIMES_WIDER}, got {self.width:g}")
         if not self.stages:
             raise ValueError("stages must list at least one stage, got none")
+        widest = max([*self.stem.width, *self.head.width, *(c for stage in self.stages for c in stage.width)])
+        if self.width != 1 and widest * self.width > LARGEST["width"]:
+            raise ValueError(
+                f"channels times width must be at most {LARGEST['width']:,}, got {widest:,} times {self.width:g}"
+            )
         if (blocks := sum(max(stage.depth) for stage in self.stages)) > MOST_BLOCKS:
             raise ValueError(f"all stages together may have at most {MOST_BLOCKS} blocks, got {blocks:,}")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """As of any space, but the whole width is left out: runs from before there was a width stay valid."""
+        whole: str = super().fingerprint
+        return whole if self.width == 1 else hashlib.sha256(f"{whole}|{self.width!r}".encode()).hexdigest()[:16]
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:

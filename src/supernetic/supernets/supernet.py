@@ -5,20 +5,19 @@ Law: with the same BN statistics `supernet(x, arch)` equals `supernet.extract(ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..blueprint import Blueprint, Layer, Part, parts
 from ..capacity import require_weights
 from ..errors import UnknownNameError
-from ..nn.initialise import INITIAL_WEIGHTS, initialise
+from ..nn.initialise import ALIKE, INITIAL_WEIGHTS, initialise, start_alike
 from ..nn.network import Network, add_submodule, build
 from ..nn.run import NO_REGULARISATION, Parts, Program, Regularisation
 from ..nn.unit import WHOLE, Unit, View
@@ -26,7 +25,6 @@ from ..space import Arch, Space
 from .sharing import layers_of, shared_parts, sharing_of, view_of
 
 MAX_CACHED_LAYERS, MAX_CACHED_PROGRAMS = 20_000, 2_000
-ALIKE = "alike"
 STARTS = (*INITIAL_WEIGHTS, ALIKE)
 
 
@@ -81,7 +79,7 @@ class Supernet(nn.Module):
             weights="he" if alike else weights,
         )
         if alike:
-            _start_alike(
+            start_alike(
                 (f"{self.rule.key(layer._replace(kernel=1))}.{part.role}", self._full[path][0])
                 for path, (layer, part) in shared.items()
             )
@@ -194,28 +192,6 @@ class Supernet(nn.Module):
     def _parts(self, layer: Layer, slice_side: str) -> Parts:
         used = self.units(layer, slice_side)
         return {role: unit if view is None else partial(unit, view=view) for role, (unit, view) in used.items()}
-
-
-@torch.no_grad()
-def _start_alike(units: Iterable[tuple[str, Unit]]) -> None:
-    """Give units of the same name the weights of the one with the smallest kernel, with zeros around them.
-
-    With a choice of kernels in each of many layers, every path would begin as another random function. Stem and head
-    serve all of them, and learn little until they agree. Blocks that start as their shortcuts do the same for depth.
-    """
-    groups: dict[str, list[nn.Conv2d]] = {}
-    for name, unit in units:
-        if isinstance(unit.op, nn.Conv2d):
-            groups.setdefault(name, []).append(unit.op)
-    for group in groups.values():
-        first = min(group, key=lambda op: op.kernel_size[0])
-        for op in group:
-            if op.weight.shape[:2] != first.weight.shape[:2]:
-                continue
-            border = (op.kernel_size[0] - first.kernel_size[0]) // 2
-            op.weight.copy_(F.pad(first.weight, [border] * 4))
-            if op.bias is not None and first.bias is not None:
-                op.bias.copy_(first.bias)
 
 
 def finished(space: Space) -> Space:

@@ -60,7 +60,7 @@ class Recipe:
 
     fixed_bn: bool = False  # of a network: BN keeps the statistics that it began with, in place of each batch's
 
-    initial_weights: Literal["he", "torch", "alike"] = "he"  # of a supernet; see `supernets.supernet`
+    initial_weights: Literal["he", "torch", "alike"] = "he"  # of a supernet; see `nn.initialise`
     sampler: Sampler | None = None  # of a supernet's paths; none for a network
     shared_lr: float = 1.0  # factor on the learning rate of stem and head, which every path trains
     shared_update: Literal["step", "path"] = "step"  # update stem and head once per step, or after every path
